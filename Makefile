@@ -44,7 +44,8 @@ SERVER_INCLUDE  = -Iextension -isystem $(includedir_server)
 WORKER_INCLUDE  = -Iextension -I. -isystem $(libpq_srcdir) -DPG_BACKFILL_VERSION='"$(RELEASE)"'
 PG_CPPFLAGS     = $(SERVER_INCLUDE) -MMD -MP
 PG_CXXFLAGS     = $(STD) $(WARN) -Wno-register -O2 -fvisibility=hidden -fvisibility-inlines-hidden
-SHLIB_LINK      = -lstdc++
+EXPORTS         = extension/exports.map
+SHLIB_LINK      = -lstdc++ -Wl,--version-script=$(EXPORTS)
 LEADS_LINK      = -lpugixml -lsimdjson
 WORKER_CFLAGS   = $(STD) $(WARN) -O2 -g -MMD -MP $(WORKER_INCLUDE)
 WORKER_LIBS     = $(libpq)
@@ -78,8 +79,8 @@ endef
 $(eval $(call install_script,pg_backfill))
 $(eval $(call install_script,bt_leads))
 
-$(LEADS_LIBRARY): $(LEADS_OBJS)
-	$(CXX) $(CXXFLAGS) -shared -o $@ $^ $(LDFLAGS) $(LEADS_LINK)
+$(LEADS_LIBRARY): $(LEADS_OBJS) $(EXPORTS)
+	$(CXX) $(CXXFLAGS) -shared -o $@ $(LEADS_OBJS) $(LDFLAGS) -Wl,--version-script=$(EXPORTS) $(LEADS_LINK)
 
 # The version number comes from this file.
 $(WORKER_OBJS): %.w.o: %.cpp Makefile

@@ -39,15 +39,15 @@ AS $$
 DECLARE
 	p backfill.pipeline;
 	r backfill.run;
-	run_time CONSTANT timestamptz := clock_timestamp();
+	started CONSTANT timestamptz := clock_timestamp();
 BEGIN
 	SELECT q.* INTO STRICT p FROM backfill.pipeline q WHERE q.pipeline_id = _begin_live_run.pipeline_id;
-	UPDATE backfill.run q SET state = 'crashed', finished_at = run_time
-	WHERE q.pipeline_id = p.pipeline_id AND q.state = 'running' AND q.lease_until < run_time;
+	UPDATE backfill.run q SET state = 'crashed', finished_at = started
+	WHERE q.pipeline_id = p.pipeline_id AND q.state = 'running' AND q.lease_until < started;
 	INSERT INTO backfill.run AS q (pipeline_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, requested_by,
 		requested_at, started_at, lease_token, lease_until)
-	VALUES (p.pipeline_id, 'live', 'running', backfill._slot_from(run_time, p.slot, p.timezone), backfill._slot_to(run_time, p.slot, p.timezone),
-		run_time - p.lookback, run_time, run_time, requested_by, run_time, run_time, 1, run_time + backfill._run_lease())
+	VALUES (p.pipeline_id, 'live', 'running', backfill._slot_from(started, p.slot, p.timezone), backfill._slot_to(started, p.slot, p.timezone),
+		started - p.lookback, started, started, requested_by, started, started, 1, started + backfill._run_lease())
 	RETURNING q.* INTO r;
 	RETURN r;
 END $$;

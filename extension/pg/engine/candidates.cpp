@@ -13,12 +13,12 @@ extern "C" {
 namespace backfill::pg {
 
 static std::string sorted_query(const Pipeline &pipeline) {
+	const CandidateQuery query = candidate_query(pipeline.candidates);
 	const std::string key = format_type(pipeline.keys.oid());
-	const bool timed = candidate_columns(pipeline.candidates) == 2;
 	// The line end closes a comment at the end of the query.
-	return "SELECT DISTINCT ON (1) c.k::" + key + ", " + (timed ? "c.t" : "NULL") + "::pg_catalog.timestamptz FROM (" +
-	       pipeline.candidates.substr(0, pipeline.candidates.find_last_not_of(" \t\n;") + 1) + "\n) AS c(k" +
-	       (timed ? ", t" : "") + ") ORDER BY 1, 2 DESC NULLS LAST";
+	return "SELECT DISTINCT ON (1) c.k::" + key + ", " + (query.has_time ? "c.t" : "NULL") +
+	       "::pg_catalog.timestamptz FROM (" + query.sql + "\n) AS c(k" + (query.has_time ? ", t" : "") +
+	       ") ORDER BY 1, 2 DESC NULLS LAST";
 }
 
 void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context) {

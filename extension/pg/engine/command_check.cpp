@@ -1,5 +1,6 @@
 #include "pg/engine/command_check.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "core/error.hpp"
@@ -61,6 +62,8 @@ struct Parsed {
 	int parameters = 0;   // highest $n that is used
 	bool used[2] = {false, false};
 	TupleDesc columns = nullptr;
+	int location = 0; // of the statement in the text
+	int length = 0;   // 0: to the end
 };
 
 struct Walk {
@@ -103,6 +106,8 @@ Parsed parse(const std::string &sql, std::vector<Oid> types) {
 			return parsed;
 		const CachedPlanSource *const source = static_cast<CachedPlanSource *>(linitial(sources));
 		parsed.columns = source->resultDesc;
+		parsed.location = std::max(source->raw_parse_tree->stmt_location, 0);
+		parsed.length = source->raw_parse_tree->stmt_len;
 		Walk walk{&parsed};
 		ListCell *cell;
 		foreach (cell, source->query_list) {
@@ -209,8 +214,13 @@ void check_command(CommandKind kind, const std::string &sql, Oid key_type) {
 	});
 }
 
-int candidate_columns(const std::string &sql) {
-	return with_spi([&] { return parse(sql, parameters(CommandKind::candidates, INT8OID)).columns->natts; });
+CandidateQuery candidate_query(const std::string &sql) {
+	return with_spi([&] {
+		const Parsed parsed = parse(sql, parameters(CommandKind::candidates, INT8OID));
+		require_one_statement(CommandKind::candidates, parsed);
+		const auto length = parsed.length == 0 ? std::string::npos : static_cast<std::size_t>(parsed.length);
+		return CandidateQuery{sql.substr(static_cast<std::size_t>(parsed.location), length), parsed.columns->natts == 2};
+	});
 }
 
 } // namespace backfill::pg

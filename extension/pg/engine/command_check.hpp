@@ -22,7 +22,11 @@ enum class CommandKind {
 // write or lock. Errors of the parser itself come with their position.
 void check_command(CommandKind kind, const std::string &sql, Oid key_type);
 
-// Number of columns of a candidate query: 1, or 2 if it gives the items' time.
-int candidate_columns(const std::string &sql);
+// A candidate query, so that it can be a part of another query.
+struct CandidateQuery {
+	std::string sql; // without the semicolon that may have ended it
+	bool has_time;   // a second column gives the items' time
+};
+CandidateQuery candidate_query(const std::string &sql);
 
 } // namespace backfill::pg

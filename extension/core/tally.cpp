@@ -16,7 +16,11 @@ ItemResult result_of(const ItemTrace &trace) noexcept {
 }
 
 void Tally::count_item(const ItemTrace &trace, std::int64_t items) {
-	items_[static_cast<int>(result_of(trace))] += items;
+	count_result(result_of(trace), items);
+}
+
+void Tally::count_result(ItemResult result, std::int64_t items) {
+	items_[static_cast<int>(result)] += items;
 }
 
 void Tally::count_step(const std::string &step, Status status, const std::string &reason, std::int64_t items) {
@@ -26,7 +30,7 @@ void Tally::count_step(const std::string &step, Status status, const std::string
 void Tally::add(const Tally &other) {
 	for (int i = 0; i < 4; ++i)
 		items_[i] += other.items_[i];
-	repeated_failures_ += other.repeated_failures_;
+	newly_failed_ += other.newly_failed_;
 	for (const auto &[key, items] : other.steps_)
 		steps_[key] += items;
 }
@@ -55,9 +59,20 @@ std::string Tally::line() const {
 	                   number(ItemResult::unchanged) + " unchanged, " + number(ItemResult::skipped) + " skipped" +
 	                   reasons(Status::skipped) + ", " + number(ItemResult::failed) + " failed" +
 	                   reasons(Status::failed);
-	if (repeated_failures_ > 0)
-		text += ", " + std::to_string(repeated_failures_) + " of them not for the first time";
+	if (newly_failed_ > 0)
+		text += ", " + std::to_string(newly_failed_) + " of them for the first time";
 	return text;
+}
+
+// Steps and reasons are plain names, so nothing needs escaping.
+std::string Tally::steps_as_json() const {
+	std::string json;
+	for (const auto &[key, items] : steps_) {
+		const auto &[step, status, why] = key;
+		json += (json.empty() ? "{\"step\":\"" : ",{\"step\":\"") + step + "\",\"status\":\"" + name_of(status) +
+		        "\",\"reason\":\"" + why + "\",\"items\":" + std::to_string(items) + "}";
+	}
+	return "[" + json + "]";
 }
 
 } // namespace backfill::core

@@ -27,14 +27,18 @@ public:
 	using StepKey = std::tuple<std::string, Status, std::string>; // step, status, reason
 
 	void count_item(const ItemTrace &trace, std::int64_t items = 1);
+	void count_result(ItemResult result, std::int64_t items);
 	void count_step(const std::string &step, Status status, const std::string &reason, std::int64_t items = 1);
-	void count_repeated_failures(std::int64_t items) { repeated_failures_ += items; }
+	void count_new_failures(std::int64_t items) { newly_failed_ += items; }
 	void add(const Tally &other);
 
 	std::int64_t items(ItemResult result) const noexcept { return items_[static_cast<int>(result)]; }
+	std::int64_t newly_failed() const noexcept { return newly_failed_; }
 	std::int64_t candidates() const noexcept;
 	const std::map<StepKey, std::int64_t> &steps() const noexcept { return steps_; }
 
+	// [{"step": "price", "status": "ok", "reason": "", "items": 3}, ...]
+	std::string steps_as_json() const;
 	// "12 candidates: 3 changed, 5 unchanged, 3 skipped (no_report 3), 1 failed (invalid_json 1)"
 	std::string line() const;
 
@@ -42,7 +46,7 @@ private:
 	std::string reasons(Status status) const;
 
 	std::int64_t items_[4] = {0, 0, 0, 0};
-	std::int64_t repeated_failures_ = 0; // of the failed items, those that failed in an earlier window too
+	std::int64_t newly_failed_ = 0; // of the failed items of a live run, those that did not fail before
 	std::map<StepKey, std::int64_t> steps_;
 };
 

@@ -28,6 +28,10 @@ public:
 		require(n, name);
 		return DatumGetInt64(datum(n));
 	}
+	bool boolean(int n, const char *name) const {
+		require(n, name);
+		return DatumGetBool(datum(n));
+	}
 	Oid oid(int n, const char *name) const {
 		require(n, name);
 		return DatumGetObjectId(datum(n));

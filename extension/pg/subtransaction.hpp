@@ -47,4 +47,17 @@ std::optional<SqlError> subtransaction(Fn fn) {
 	}
 }
 
+// Runs fn in a subtransaction that is always rolled back.
+template <class Fn>
+void rolled_back(Fn fn) {
+	const detail::Saved saved = detail::begin_subtransaction();
+	try {
+		fn();
+	} catch (...) {
+		detail::roll_back_subtransaction(saved);
+		throw;
+	}
+	detail::roll_back_subtransaction(saved);
+}
+
 } // namespace backfill::pg

@@ -53,8 +53,7 @@ AS $$
 	FROM backfill.emission e JOIN backfill.run r USING (run_id)
 	WHERE r.mode = 'replay' AND NOT r.deliver AND e.state = 'pending' AND e.reason IN ('new', 'opted_in')
 	UNION ALL
-	SELECT format('rehearsal %s left an emission behind', e.run_id)
-	FROM backfill.emission e JOIN backfill.run r USING (run_id) WHERE r.mode = 'rehearsal'
+	SELECT format('rehearsal %s left an emission behind', e.run_id) FROM backfill.emission e WHERE e.run_id < 0
 $$;
 COMMENT ON FUNCTION backfill._check_outbox() IS 'what does not hold of messages and deliveries';
 
@@ -63,6 +62,8 @@ CREATE FUNCTION backfill._check_runs() RETURNS SETOF text
 AS $$
 	SELECT format('run %s is %s and has no lease', r.run_id, r.state)
 	FROM backfill.run r WHERE r.state = 'running' AND r.lease_until IS NULL
+	UNION ALL
+	SELECT format('rehearsal %s left itself behind', r.run_id) FROM backfill.run r WHERE r.run_id < 0
 	UNION ALL
 	SELECT format('run %s is running, its lease lapsed more than an hour ago and nobody noticed', r.run_id)
 	FROM backfill.run r WHERE r.state = 'running' AND r.lease_until < backfill._clock() - interval '1 hour'
@@ -75,7 +76,7 @@ AS $$
 	UNION ALL
 	SELECT format('the tally of run %s adds up to %s of %s candidates', r.run_id, r.changed + r.unchanged + r.skipped + r.failed, r.candidates)
 	FROM backfill.run r
-	WHERE r.state IN ('succeeded', 'failed') AND r.candidates <> r.changed + r.unchanged + r.skipped + r.failed
+	WHERE r.state = 'succeeded' AND r.candidates <> r.changed + r.unchanged + r.skipped + r.failed
 $$;
 COMMENT ON FUNCTION backfill._check_runs() IS 'what does not hold of runs';
 

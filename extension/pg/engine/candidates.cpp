@@ -12,28 +12,35 @@ extern "C" {
 
 namespace backfill::pg {
 
-static std::string sorted_query(const Pipeline &pipeline) {
+static std::string sorted_query(const Pipeline &pipeline, bool resumes) {
 	const CandidateQuery query = candidate_query(pipeline.candidates);
 	const std::string key = format_type(pipeline.keys.oid());
 	// The line end closes a comment at the end of the query.
 	return "SELECT DISTINCT ON (1) c.k::" + key + ", " + (query.has_time ? "c.t" : "NULL") +
-	       "::pg_catalog.timestamptz FROM (" + query.sql + "\n) AS c(k" + (query.has_time ? ", t" : "") +
-	       ") ORDER BY 1, 2 DESC NULLS LAST";
+	       "::pg_catalog.timestamptz FROM (" + query.sql + "\n) AS c(k" + (query.has_time ? ", t" : "") + ")" +
+	       (resumes ? " WHERE c.k::" + key + " > $3::pg_catalog.text::" + key : "") + " ORDER BY 1, 2 DESC NULLS LAST";
 }
 
 void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context) {
+	// The query may ask what it is a part of: a replay has other candidates than a live run.
+	const RunContext run(pipeline, frame);
 	as_owner(pipeline, [&] {
-		const std::string sql = sorted_query(pipeline);
+		const bool resumes = frame.resume_after.has_value();
+		const std::string sql = sorted_query(pipeline, resumes);
 		with_spi([&] {
+			const Datum after = resumes ? Param::of(*frame.resume_after).value : 0;
 			call([&]() noexcept {
-				Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID};
+				Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID};
+				const int given = resumes ? 3 : 2;
 				// Planned for the range it is given: without it, the planner takes any range for a large one.
-				SPIPlanPtr plan = SPI_prepare_cursor(sql.c_str(), 2, types, CURSOR_OPT_CUSTOM_PLAN);
+				SPIPlanPtr plan = SPI_prepare_cursor(sql.c_str(), given, types, CURSOR_OPT_CUSTOM_PLAN);
 				if (plan == nullptr)
 					elog(ERROR, "could not prepare the candidate query: %s", SPI_result_code_string(SPI_result));
-				ParamListInfo params = makeParamList(2);
+				ParamListInfo params = makeParamList(given);
 				params->params[0] = {TimestampTzGetDatum(frame.scan_from), false, PARAM_FLAG_CONST, TIMESTAMPTZOID};
 				params->params[1] = {TimestampTzGetDatum(frame.scan_to), false, PARAM_FLAG_CONST, TIMESTAMPTZOID};
+				if (resumes)
+					params->params[2] = {after, false, PARAM_FLAG_CONST, TEXTOID};
 
 				MemoryContext const old = MemoryContextSwitchTo(context);
 				store_ = tuplestore_begin_heap(false, true, work_mem);

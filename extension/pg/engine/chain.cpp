@@ -146,7 +146,7 @@ void Chain::take_step(Step &step, std::vector<Turn> &turns) {
 
 // Optimistic: all at once; a half that fails is rolled back and halved again, so that a poisoned item costs itself only.
 void Chain::attempt(Step &step, std::vector<Turn> &turns, const std::vector<int> &todo) {
-	if (++subtransactions_ > most_subtransactions)
+	if (++subtransactions_ > most_subtransactions && !context_.frame().rehearsal)
 		throw SubtransactionsExhausted{};
 	const auto error = subtransaction([&] { work(step, todo, turns); });
 	if (!error)

@@ -26,7 +26,7 @@ struct BatchReport {
 	std::vector<std::string> recovered; // keys as text of the items that did not fail
 };
 
-// A transaction that used up its subtransactions. The batch has to be done again in smaller pieces, since an item's
+// A transaction that used up its subtransactions (a rehearsal may have more: it is one transaction). The batch has to be done again in smaller pieces, since an item's
 // chain is never split over two transactions.
 struct SubtransactionsExhausted {};
 

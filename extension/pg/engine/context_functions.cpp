@@ -55,7 +55,7 @@ BACKFILL_FUNCTION(pg_backfill_mode) {
 		fcinfo->isnull = true;
 		return 0;
 	}
-	return text_datum(context->frame().mode);
+	return text_datum(context->frame().rehearsal ? "rehearsal" : context->frame().mode);
 }
 
 BACKFILL_FUNCTION(pg_backfill_is_replay) {

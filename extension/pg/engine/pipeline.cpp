@@ -58,12 +58,4 @@ Pipeline load_pipeline(Oid engine_owner, const std::string &name, MemoryContext 
 	});
 }
 
-void require_operator(const Pipeline &pipeline) {
-	const Oid role = find_role("backfill_operator");
-	if (has_rights_of(GetUserId(), pipeline.owner) || (OidIsValid(role) && has_rights_of(GetUserId(), role)))
-		return;
-	throw Error(ErrorCode::not_allowed, "permission denied for pipeline \"" + pipeline.name + "\"",
-	            "Be its owner or a member of backfill_operator.");
-}
-
 } // namespace backfill::pg

@@ -37,9 +37,6 @@ struct Pipeline {
 // steps, or its owner is gone.
 Pipeline load_pipeline(Oid engine_owner, const std::string &name, MemoryContext context);
 
-// Refuses callers who may neither operate pipelines nor have the owner's rights.
-void require_operator(const Pipeline &pipeline);
-
 // Runs fn with the owner's rights in a security-restricted context, and with settings that do not depend on who calls.
 template <class Fn>
 auto as_owner(const Pipeline &pipeline, Fn fn);

@@ -11,7 +11,9 @@ namespace backfill::pg {
 // A run as its steps see it: frozen when the run was created.
 struct RunFrame {
 	std::int64_t run_id = 0;
-	std::string mode; // live, replay or rehearsal
+	std::int64_t lease_token = 0;
+	std::string mode;       // live or replay
+	bool rehearsal = false; // of such a run: all of it is rolled back
 	bool deliver = false;
 	bool redo_all = false;
 	TimestampTz run_time = 0;
@@ -19,6 +21,7 @@ struct RunFrame {
 	TimestampTz window_to = 0;
 	TimestampTz scan_from = 0;
 	TimestampTz scan_to = 0;
+	std::optional<std::string> resume_after; // key, as text, of the last item that is already counted
 };
 
 // What this backend works on at this moment, for functions that are called inside a step. One at a time.

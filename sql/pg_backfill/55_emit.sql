@@ -11,18 +11,10 @@ CREATE FUNCTION backfill._add_interval(at timestamptz, amount interval, timezone
 			+ pg_catalog.date_part('minute', amount) * 60 + pg_catalog.date_part('second', amount));
 COMMENT ON FUNCTION backfill._add_interval(timestamptz, interval, text) IS 'months and days by the calendar of a time zone, hours by the clock; the session''s time zone has no part in it';
 
-CREATE FUNCTION backfill._slot_of(at timestamptz, slot text, timezone text, OUT window_from timestamptz, OUT window_to timestamptz)
-	LANGUAGE sql STABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT s.start, backfill._add_interval(s.start, ('1 ' || slot)::interval, timezone)
-	FROM (SELECT pg_catalog.date_trunc(slot, at, timezone)) s (start);
-END;
-COMMENT ON FUNCTION backfill._slot_of(timestamptz, text, text) IS 'calendar slot a moment belongs to, [from, to)';
-
 CREATE FUNCTION backfill._message_window(item_time timestamptz, run_from timestamptz, run_to timestamptz, slot text, timezone text, OUT window_from timestamptz, OUT window_to timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT COALESCE(s.window_from, run_from), COALESCE(s.window_to, run_to) FROM backfill._slot_of(item_time, slot, timezone) s;
+	SELECT COALESCE(backfill._slot_from(item_time, slot, timezone), run_from), COALESCE(backfill._slot_to(item_time, slot, timezone), run_to);
 END;
 COMMENT ON FUNCTION backfill._message_window(timestamptz, timestamptz, timestamptz, text, text) IS 'window of what is told or counted: the slot of its item''s time, or the run''s window where it has none';
 
@@ -112,7 +104,8 @@ DECLARE
 	state         text;
 	reason        text;
 BEGIN
-	SELECT p.name, backfill._add_interval(_emit.window_to, coalesce(p.delivery_max_age, ('1 ' || p.slot)::interval), p.timezone)
+	SELECT p.name, coalesce(backfill._add_interval(_emit.window_to, p.delivery_max_age, p.timezone),
+		backfill._slot_to(_emit.window_to, p.slot, p.timezone))
 	INTO STRICT pipeline_name, deliver_until
 	FROM backfill.pipeline p WHERE p.pipeline_id = _emit.pipeline_id;
 	suppression := backfill._suppression(mode, deliver, run_time, deliver_until);
@@ -210,6 +203,7 @@ $$;
 COMMENT ON FUNCTION backfill.emit(text, text, jsonb, text, text) IS 'tells somebody something, once per recipient, window of the item and type, if the transaction commits; answers the message''s id';
 
 -- So that a batch step can name its item whatever the type of its key.
+-- inlined: every name is qualified
 CREATE FUNCTION backfill.emit(recipient text, message_type text, payload jsonb, key anyelement, channel text DEFAULT NULL) RETURNS bigint
 	LANGUAGE sql
 	AS $$ SELECT backfill.emit(recipient, message_type, payload, channel, key::pg_catalog.text) $$;

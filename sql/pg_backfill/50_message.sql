@@ -116,10 +116,6 @@ SELECT pg_catalog.pg_extension_config_dump('backfill.intervention', '');
 SELECT pg_catalog.pg_extension_config_dump('backfill.intervention_intervention_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('backfill.claim_token', '');
 
-CREATE FUNCTION backfill._clock() RETURNS timestamptz
-	LANGUAGE c VOLATILE PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_backfill__clock';
-COMMENT ON FUNCTION backfill._clock() IS 'the server''s clock, unless a superuser''s test moved it: backfill.test_clock_seconds';
-
 CREATE FUNCTION backfill._default_channel(recipient text) RETURNS text
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_backfill__default_channel';
 COMMENT ON FUNCTION backfill._default_channel(text) IS 'refuses a recipient that could mislead a channel; answers the channel its kind goes by';

@@ -1,23 +1,6 @@
 
 -- Emitting. Whatever changes a delivery locks in one order: message, then undelivered.
 
-CREATE FUNCTION backfill._add_interval(at timestamptz, amount interval, timezone text) RETURNS timestamptz
-	LANGUAGE sql STABLE STRICT PARALLEL SAFE
-	RETURN ((at AT TIME ZONE timezone)
-			+ pg_catalog.make_interval(
-				months => (pg_catalog.date_part('year', amount) * 12 + pg_catalog.date_part('month', amount))::integer,
-				days => pg_catalog.date_part('day', amount)::integer)) AT TIME ZONE timezone
-		+ pg_catalog.make_interval(secs => pg_catalog.date_part('hour', amount) * 3600
-			+ pg_catalog.date_part('minute', amount) * 60 + pg_catalog.date_part('second', amount));
-COMMENT ON FUNCTION backfill._add_interval(timestamptz, interval, text) IS 'months and days by the calendar of a time zone, hours by the clock; the session''s time zone has no part in it';
-
-CREATE FUNCTION backfill._message_window(item_time timestamptz, run_from timestamptz, run_to timestamptz, slot text, timezone text, OUT window_from timestamptz, OUT window_to timestamptz)
-	LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT COALESCE(backfill._slot_from(item_time, slot, timezone), run_from), COALESCE(backfill._slot_to(item_time, slot, timezone), run_to);
-END;
-COMMENT ON FUNCTION backfill._message_window(timestamptz, timestamptz, timestamptz, text, text) IS 'window of what is told or counted: the slot of its item''s time, or the run''s window where it has none';
-
 -- A person's word starts the clock again: what he asks for is old by nature.
 CREATE FUNCTION backfill._renewed_deadline(moment timestamptz, window_to timestamptz, deliver_until timestamptz) RETURNS timestamptz
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -104,8 +87,7 @@ DECLARE
 	state         text;
 	reason        text;
 BEGIN
-	SELECT p.name, coalesce(backfill._add_interval(_emit.window_to, p.delivery_max_age, p.timezone),
-		backfill._slot_to(_emit.window_to, p.slot, p.timezone))
+	SELECT p.name, backfill._add_interval(_emit.window_to, coalesce(p.delivery_max_age, ('1 ' || p.slot)::interval), p.timezone)
 	INTO STRICT pipeline_name, deliver_until
 	FROM backfill.pipeline p WHERE p.pipeline_id = _emit.pipeline_id;
 	suppression := backfill._suppression(mode, deliver, run_time, deliver_until);

@@ -95,7 +95,8 @@ BEGIN
 	SELECT * INTO opened FROM backfill._open_publish(target);
 	PERFORM set_config('search_path', path, true);
 	-- A line of its own for the bracket: the query may end in a comment.
-	EXECUTE pg_catalog.format(E'INSERT INTO %s (%s) SELECT * FROM (%s\n) AS built', opened.aside, opened.columns, build);
+	EXECUTE pg_catalog.format(E'INSERT INTO %s (%s) SELECT * FROM (%s\n) AS built', opened.aside, opened.columns,
+		pg_catalog.regexp_replace(build, ';\s*$', ''));
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	SELECT * INTO removed, added FROM backfill._close_publish(target, opened.aside, opened.columns);
 END

@@ -1,7 +1,9 @@
 
 CREATE FUNCTION backfill._check_outbox() RETURNS SETOF text
-	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
+BEGIN
+	RETURN QUERY
 	WITH last AS MATERIALIZED (
 		SELECT DISTINCT ON (d.message_id) d.message_id, d.state, d.reason FROM backfill.delivery d
 		ORDER BY d.message_id, d.delivery_id DESC)
@@ -54,7 +56,8 @@ AS $$
 	WHERE r.mode = 'replay' AND NOT r.deliver AND e.state = 'pending' AND e.reason IN ('new', 'opted_in')
 	UNION ALL
 	SELECT format('rehearsal %s left an emission behind', e.run_id)
-	FROM backfill.emission e JOIN backfill.run r USING (run_id) WHERE r.mode = 'rehearsal'
+	FROM backfill.emission e JOIN backfill.run r USING (run_id) WHERE r.mode = 'rehearsal';
+END
 $$;
 COMMENT ON FUNCTION backfill._check_outbox() IS 'what does not hold of messages and deliveries';
 

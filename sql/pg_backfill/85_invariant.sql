@@ -62,8 +62,10 @@ $$;
 COMMENT ON FUNCTION backfill._check_outbox() IS 'what does not hold of messages and deliveries';
 
 CREATE FUNCTION backfill._check_runs() RETURNS SETOF text
-	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
+BEGIN
+	RETURN QUERY
 	SELECT format('run %s is %s and has no lease', r.run_id, r.state)
 	FROM backfill.run r WHERE r.state = 'running' AND r.lease_until IS NULL
 	UNION ALL
@@ -78,11 +80,17 @@ AS $$
 	UNION ALL
 	SELECT format('the tally of run %s adds up to %s of %s candidates', r.run_id, r.changed + r.unchanged + r.skipped + r.failed, r.candidates)
 	FROM backfill.run r
-	WHERE r.state IN ('succeeded', 'failed') AND r.candidates <> r.changed + r.unchanged + r.skipped + r.failed
+	WHERE r.state IN ('succeeded', 'failed') AND r.candidates <> r.changed + r.unchanged + r.skipped + r.failed;
+END
 $$;
 COMMENT ON FUNCTION backfill._check_runs() IS 'what does not hold of runs';
 
 CREATE FUNCTION backfill.check_invariants() RETURNS SETOF text
-	LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-	AS $$ SELECT backfill._check_outbox() UNION ALL SELECT backfill._check_runs() $$;
+	LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY SELECT backfill._check_outbox();
+	RETURN QUERY SELECT backfill._check_runs();
+END
+$$;
 COMMENT ON FUNCTION backfill.check_invariants() IS 'what must always hold and does not, in words; no row: everything holds. Reads all messages';

@@ -185,6 +185,7 @@ $$;
 COMMENT ON FUNCTION backfill.emit(text, text, jsonb, text, text) IS 'tells somebody something, once per recipient, window of the item and type, if the transaction commits; answers the message''s id';
 
 -- So that a batch step can name its item whatever the type of its key.
+-- inlined: every name is qualified
 CREATE FUNCTION backfill.emit(recipient text, message_type text, payload jsonb, key anyelement, channel text DEFAULT NULL) RETURNS bigint
 	LANGUAGE sql
 	AS $$ SELECT backfill.emit(recipient, message_type, payload, channel, key::pg_catalog.text) $$;

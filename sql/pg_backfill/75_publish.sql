@@ -4,8 +4,7 @@
 -- transaction. The table itself stays, so grants, comments, indexes, policies, constraints and dependent views have
 -- nothing to survive, and a reader with an old snapshot sees the old rows. What did not change is not written.
 --
--- publish() has no search_path of its own, so that the query means what it means to its author; everything that is
--- ours runs in functions that have one.
+-- The query is read under the caller's search path, so that it means what it means to its author; nothing else is.
 
 CREATE FUNCTION backfill._publish_columns(target regclass) RETURNS text
 	LANGUAGE sql STABLE STRICT SET search_path = pg_catalog, pg_temp
@@ -87,16 +86,26 @@ END
 $$;
 COMMENT ON FUNCTION backfill._close_publish(regclass, text, text) IS 'takes the rows that were built over into the published table';
 
-CREATE FUNCTION backfill.publish(target regclass, build text, OUT removed bigint, OUT added bigint)
-	LANGUAGE plpgsql
+CREATE FUNCTION backfill._publish(target regclass, build text, path text, OUT removed bigint, OUT added bigint)
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	opened record;
 BEGIN
 	SELECT * INTO opened FROM backfill._open_publish(target);
+	PERFORM set_config('search_path', path, true);
 	-- A line of its own for the bracket: the query may end in a comment.
-	EXECUTE pg_catalog.format(E'INSERT INTO %s (%s) SELECT * FROM (%s\n) AS built', opened.aside, opened.columns, build);
+	EXECUTE pg_catalog.format(E'INSERT INTO %s (%s) SELECT * FROM (%s\n) AS built', opened.aside, opened.columns,
+		pg_catalog.regexp_replace(build, ';\s*$', ''));
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	SELECT * INTO removed, added FROM backfill._close_publish(target, opened.aside, opened.columns);
 END
 $$;
+COMMENT ON FUNCTION backfill._publish(regclass, text, text) IS 'publishes a query that is read under the given search path';
+
+CREATE FUNCTION backfill.publish(target regclass, build text, OUT removed bigint, OUT added bigint)
+	LANGUAGE sql
+BEGIN ATOMIC
+	SELECT p.removed, p.added FROM backfill._publish(target, build, pg_catalog.current_setting('search_path')) p;
+END;
 COMMENT ON FUNCTION backfill.publish(regclass, text) IS 'replaces a table''s rows by those of a query, all at once and with the caller''s rights; readers see the old or the new and are never blocked; answers how many rows changed';

@@ -1,7 +1,9 @@
 
 CREATE FUNCTION backfill._check_outbox() RETURNS SETOF text
-	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
+BEGIN
+	RETURN QUERY
 	WITH last AS MATERIALIZED (
 		SELECT DISTINCT ON (d.message_id) d.message_id, d.state, d.reason FROM backfill.delivery d
 		ORDER BY d.message_id, d.delivery_id DESC)
@@ -53,13 +55,16 @@ AS $$
 	FROM backfill.emission e JOIN backfill.run r USING (run_id)
 	WHERE r.mode = 'replay' AND NOT r.deliver AND e.state = 'pending' AND e.reason IN ('new', 'opted_in')
 	UNION ALL
-	SELECT format('rehearsal %s left an emission behind', e.run_id) FROM backfill.emission e WHERE e.run_id < 0
+	SELECT format('rehearsal %s left an emission behind', e.run_id) FROM backfill.emission e WHERE e.run_id < 0;
+END
 $$;
 COMMENT ON FUNCTION backfill._check_outbox() IS 'what does not hold of messages and deliveries';
 
 CREATE FUNCTION backfill._check_runs() RETURNS SETOF text
-	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
+BEGIN
+	RETURN QUERY
 	SELECT format('run %s is %s and has no lease', r.run_id, r.state)
 	FROM backfill.run r WHERE r.state = 'running' AND r.lease_until IS NULL
 	UNION ALL
@@ -76,11 +81,17 @@ AS $$
 	UNION ALL
 	SELECT format('the tally of run %s adds up to %s of %s candidates', r.run_id, r.changed + r.unchanged + r.skipped + r.failed, r.candidates)
 	FROM backfill.run r
-	WHERE r.state = 'succeeded' AND r.candidates <> r.changed + r.unchanged + r.skipped + r.failed
+	WHERE r.state = 'succeeded' AND r.candidates <> r.changed + r.unchanged + r.skipped + r.failed;
+END
 $$;
 COMMENT ON FUNCTION backfill._check_runs() IS 'what does not hold of runs';
 
 CREATE FUNCTION backfill.check_invariants() RETURNS SETOF text
-	LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-	AS $$ SELECT backfill._check_outbox() UNION ALL SELECT backfill._check_runs() $$;
+	LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY SELECT backfill._check_outbox();
+	RETURN QUERY SELECT backfill._check_runs();
+END
+$$;
 COMMENT ON FUNCTION backfill.check_invariants() IS 'what must always hold and does not, in words; no row: everything holds. Reads all messages';

@@ -76,7 +76,7 @@ sub line_at
 my $may_raise = qr/\b(?:
 	ereport | elog | PG_TRY | PG_CATCH | PG_RE_THROW | CHECK_FOR_INTERRUPTS | check_stack_depth |
 	SPI_(?!processed\b|tuptable\b|result\b|OK_|ERROR_)\w+ |
-	palloc\w* | repalloc\w* | pfree | pstrdup | pnstrdup | psprintf | MemoryContext(?:Alloc|StrDup|Create|Delete|Reset)\w* |
+	palloc\w* | repalloc\w* | pstrdup | pnstrdup | psprintf | MemoryContext(?:Alloc|StrDup|Create)\w* |
 	AllocSetContextCreate\w* | initStringInfo | appendStringInfo\w* | makeStringInfo | lappend\w* | list_concat\w* |
 	\w*FunctionCall(?!Info)\w* | fmgr_info\w* | construct_\w*array\w* | deconstruct_array\w* | array_iterate\w* |
 	cstring_to_text\w* | text_to_cstring\w* | TextDatumGetCString | CStringGetTextDatum | PG_DETOAST_\w+ | DatumGet\w+P(?:P|Copy|Slice)* |

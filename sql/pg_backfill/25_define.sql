@@ -91,7 +91,7 @@ END $$;
 COMMENT ON FUNCTION backfill._check_settings(interval, text, text, interval, interval) IS 'refuses settings that no run could use';
 
 CREATE FUNCTION backfill._create_pipeline(name text, owner text, candidates text, key_type text, search_path text, lookback interval,
-	slot text, timezone text, delivery_max_age interval, max_catchup interval, after text) RETURNS void
+	slot text, timezone text, delivery_max_age interval, max_catchup interval, after text, summary_to text) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -101,16 +101,17 @@ BEGIN
 	timezone := coalesce(timezone, 'UTC');
 	max_catchup := coalesce(max_catchup, '7 days');
 	PERFORM backfill._check_settings(lookback, slot, timezone, delivery_max_age, max_catchup);
-	INSERT INTO backfill.pipeline (name, owner, candidates, key_type, search_path, lookback, slot, timezone, delivery_max_age, max_catchup, after)
-	VALUES (name, owner, candidates, key_type, search_path, lookback, slot, timezone, delivery_max_age, max_catchup, backfill._upstream(NULL, after));
+	PERFORM backfill._default_channel(summary_to);
+	INSERT INTO backfill.pipeline (name, owner, candidates, key_type, search_path, lookback, slot, timezone, delivery_max_age, max_catchup, after, summary_to)
+	VALUES (name, owner, candidates, key_type, search_path, lookback, slot, timezone, delivery_max_age, max_catchup, backfill._upstream(NULL, after), summary_to);
 EXCEPTION WHEN unique_violation THEN
 	RAISE EXCEPTION 'pipeline "%" already exists', name
 		USING ERRCODE = 'duplicate_object', HINT = 'Change it with backfill.alter_pipeline, or drop it first with backfill.drop_pipeline.';
 END $$;
-COMMENT ON FUNCTION backfill._create_pipeline(text, text, text, text, text, interval, text, text, interval, interval, text) IS 'writes a new pipeline';
+COMMENT ON FUNCTION backfill._create_pipeline(text, text, text, text, text, interval, text, text, interval, interval, text, text) IS 'writes a new pipeline';
 
 CREATE FUNCTION backfill._alter_pipeline(pipeline_id integer, candidates text, lookback interval, slot text, timezone text,
-	delivery_max_age interval, max_catchup interval, after text, owner text) RETURNS void
+	delivery_max_age interval, max_catchup interval, after text, owner text, summary_to text) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -124,16 +125,18 @@ BEGIN
 	p.delivery_max_age := coalesce(delivery_max_age, p.delivery_max_age);
 	p.max_catchup := coalesce(max_catchup, p.max_catchup);
 	p.owner := coalesce(owner::name, p.owner);
+	p.summary_to := nullif(coalesce(summary_to, p.summary_to), '');
 	IF after IS NOT NULL THEN
 		p.after := backfill._upstream(p.pipeline_id, after);
 	END IF;
 	PERFORM backfill._check_settings(p.lookback, p.slot, p.timezone, p.delivery_max_age, p.max_catchup);
+	PERFORM backfill._default_channel(p.summary_to);
 	UPDATE backfill.pipeline q
 	SET candidates = p.candidates, lookback = p.lookback, slot = p.slot, timezone = p.timezone,
-		delivery_max_age = p.delivery_max_age, max_catchup = p.max_catchup, owner = p.owner, after = p.after
+		delivery_max_age = p.delivery_max_age, max_catchup = p.max_catchup, owner = p.owner, after = p.after, summary_to = p.summary_to
 	WHERE q.pipeline_id = p.pipeline_id;
 END $$;
-COMMENT ON FUNCTION backfill._alter_pipeline(integer, text, interval, text, text, interval, interval, text, text) IS 'changes a pipeline; null leaves a value as it is';
+COMMENT ON FUNCTION backfill._alter_pipeline(integer, text, interval, text, text, interval, interval, text, text, text) IS 'changes a pipeline; null leaves a value as it is';
 
 CREATE FUNCTION backfill._drop_pipeline(pipeline_id integer) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -233,17 +236,17 @@ COMMENT ON FUNCTION backfill._drop_step(integer, text) IS 'removes a step and cl
 
 CREATE FUNCTION backfill.create_pipeline(name text, candidates text, key_type regtype DEFAULT 'bigint', lookback interval DEFAULT '24 hours',
 	slot text DEFAULT 'day', timezone text DEFAULT 'UTC', delivery_max_age interval DEFAULT NULL, max_catchup interval DEFAULT '7 days',
-	after text DEFAULT NULL) RETURNS void
+	after text DEFAULT NULL, summary_to text DEFAULT NULL) RETURNS void
 	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill_create_pipeline';
-COMMENT ON FUNCTION backfill.create_pipeline(text, text, regtype, interval, text, text, interval, interval, text) IS
-	'defines a pipeline owned by the caller; candidates: a query of (key [, item time]) given $1 scan_from and $2 scan_to';
+COMMENT ON FUNCTION backfill.create_pipeline(text, text, regtype, interval, text, text, interval, interval, text, text) IS
+	'defines a pipeline owned by the caller; candidates: a query of (key [, item time]) given $1 scan_from and $2 scan_to; summary_to: who is told of runs that changed something';
 
 CREATE FUNCTION backfill.alter_pipeline(name text, candidates text DEFAULT NULL, lookback interval DEFAULT NULL, slot text DEFAULT NULL,
 	timezone text DEFAULT NULL, delivery_max_age interval DEFAULT NULL, max_catchup interval DEFAULT NULL, after text DEFAULT NULL,
-	owner text DEFAULT NULL) RETURNS void
+	owner text DEFAULT NULL, summary_to text DEFAULT NULL) RETURNS void
 	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill_alter_pipeline';
-COMMENT ON FUNCTION backfill.alter_pipeline(text, text, interval, text, text, interval, interval, text, text) IS
-	'changes a pipeline and never fires it; null leaves a value as it is, after => '''' removes the upstream';
+COMMENT ON FUNCTION backfill.alter_pipeline(text, text, interval, text, text, interval, interval, text, text, text) IS
+	'changes a pipeline and never fires it; null leaves a value as it is; an empty after or summary_to removes it';
 
 CREATE FUNCTION backfill.drop_pipeline(name text) RETURNS void
 	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill_drop_pipeline';

@@ -151,6 +151,7 @@ BEGIN
 	RETURNING q.* INTO r;
 	IF FOUND AND r.state = 'succeeded' THEN
 		PERFORM backfill._tell_downstream(r);
+		PERFORM backfill._tell_summary(r);
 	END IF;
 END $$;
 COMMENT ON FUNCTION backfill._finish_run(bigint, bigint, text, text, text) IS 'closes a run, and starts what comes after it';
@@ -181,3 +182,30 @@ BEGIN
 	PERFORM backfill._new_live_run(d.pipeline_id, r.requested_by, false) FROM backfill.pipeline d WHERE d.after = p.pipeline_id AND d.enabled ORDER BY d.pipeline_id;
 END $$;
 COMMENT ON FUNCTION backfill._tell_downstream(backfill.run) IS 'what a run that succeeded starts';
+
+-- A night of no-ops is silent. The ordinal in the type makes one message of a run whose end is repeated, and two of two
+-- runs of one slot.
+CREATE FUNCTION backfill._tell_summary(r backfill.run) RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	p backfill.pipeline;
+	ordinal bigint;
+BEGIN
+	SELECT q.* INTO STRICT p FROM backfill.pipeline q WHERE q.pipeline_id = r.pipeline_id;
+	IF p.summary_to IS NULL OR r.mode <> 'live' OR (r.changed = 0 AND r.newly_failed = 0) THEN
+		RETURN;
+	END IF;
+	SELECT count(*) INTO ordinal FROM backfill.run o
+	WHERE o.pipeline_id = r.pipeline_id AND o.mode = 'live' AND o.window_from = r.window_from AND o.run_time <= r.run_time;
+	PERFORM backfill._emit(r.run_id, r.pipeline_id, r.mode, r.deliver, r.run_time, r.window_from, r.window_to, NULL,
+		p.summary_to, 'run_summary_' || ordinal,
+		jsonb_build_object('pipeline', p.name, 'run_id', r.run_id, 'window_from', r.window_from, 'candidates', r.candidates, 'changed', r.changed,
+			'unchanged', r.unchanged, 'skipped', r.skipped, 'failed', r.failed, 'newly_failed', r.newly_failed,
+			'reasons', (SELECT coalesce(jsonb_object_agg(c.reason, c.items), '{}')
+				FROM (SELECT s.reason, sum(s.items) AS items
+					FROM jsonb_to_recordset(r.step_counts) AS s(status text, reason text, items bigint)
+					WHERE s.status <> 'ok' AND s.reason NOT IN ('', 'done') GROUP BY s.reason) c)),
+		backfill._default_channel(p.summary_to));
+END $$;
+COMMENT ON FUNCTION backfill._tell_summary(backfill.run) IS 'a message about a live run, only if something changed or newly failed';

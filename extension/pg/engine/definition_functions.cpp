@@ -82,7 +82,7 @@ void set_enabled(FunctionCallInfo fcinfo, bool enabled) {
 
 } // namespace
 
-// (name, candidates, key_type, lookback, slot, timezone, delivery_max_age, max_catchup, after)
+// (name, candidates, key_type, lookback, slot, timezone, delivery_max_age, max_catchup, after, summary_to)
 BACKFILL_FUNCTION(pg_backfill_create_pipeline) {
 	const Args args(fcinfo);
 	const std::string name = args.text(0, "name");
@@ -90,16 +90,16 @@ BACKFILL_FUNCTION(pg_backfill_create_pipeline) {
 	const Oid key_type = args.oid(2, "key_type");
 	check_key_type(key_type);
 	check_command(CommandKind::candidates, candidates, key_type);
-	static constinit Statement statement("SELECT backfill._create_pipeline($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
+	static constinit Statement statement("SELECT backfill._create_pipeline($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)");
 	write_definition(fcinfo, statement,
 	                 {Param::of(name), Param::of(name_of_role(GetUserId())), Param::of(candidates),
 	                  Param::of(format_type(key_type)), Param::of(current_search_path()), args.pass(3, INTERVALOID),
 	                  args.pass(4, TEXTOID), args.pass(5, TEXTOID), args.pass(6, INTERVALOID),
-	                  args.pass(7, INTERVALOID), args.pass(8, TEXTOID)});
+	                  args.pass(7, INTERVALOID), args.pass(8, TEXTOID), args.pass(9, TEXTOID)});
 	return nothing();
 }
 
-// (name, candidates, lookback, slot, timezone, delivery_max_age, max_catchup, after, owner); null leaves a value as it is
+// (name, candidates, lookback, slot, timezone, delivery_max_age, max_catchup, after, owner, summary_to); null leaves a value as it is
 BACKFILL_FUNCTION(pg_backfill_alter_pipeline) {
 	const Args args(fcinfo);
 	const std::string name = args.text(0, "name");
@@ -114,11 +114,11 @@ BACKFILL_FUNCTION(pg_backfill_alter_pipeline) {
 		if (!has_rights_of(GetUserId(), role))
 			throw Error(ErrorCode::not_allowed, "must be a member of role \"" + owner + "\"");
 	}
-	static constinit Statement statement("SELECT backfill._alter_pipeline($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+	static constinit Statement statement("SELECT backfill._alter_pipeline($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
 	write_definition(fcinfo, statement,
 	                 {Param::of(definition.pipeline_id), args.pass(1, TEXTOID), args.pass(2, INTERVALOID),
 	                  args.pass(3, TEXTOID), args.pass(4, TEXTOID), args.pass(5, INTERVALOID),
-	                  args.pass(6, INTERVALOID), args.pass(7, TEXTOID), args.pass(8, TEXTOID)});
+	                  args.pass(6, INTERVALOID), args.pass(7, TEXTOID), args.pass(8, TEXTOID), args.pass(9, TEXTOID)});
 	return nothing();
 }
 

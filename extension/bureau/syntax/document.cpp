@@ -51,6 +51,15 @@ void Document::clear(bool repeats) {
 	bad_unicode_.reset();
 }
 
+void Document::shrink() {
+	constexpr std::size_t most_kept = 1 << 18;
+	if (nodes_.capacity() > most_kept) {
+		nodes_.clear();
+		nodes_.shrink_to_fit();
+	}
+	kept_.clear();
+}
+
 void Document::note_bad_unicode(Field field) {
 	for (int at = depth_; field == Field::unknown && at > 0; --at)
 		field = nodes_[open_[at - 1]].field;

@@ -3,6 +3,7 @@
 #include <bitset>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -136,7 +137,9 @@ public:
 	void note_bad_unicode(Field field);
 	const std::bitset<field_count> &bad_unicode() const noexcept { return bad_unicode_; }
 
-	std::size_t memory() const noexcept { return nodes_.capacity() * sizeof(Node); }
+	std::span<const Node> nodes() const noexcept { return nodes_; }
+	// Gives back what a text much larger than a report took.
+	void shrink();
 
 private:
 	// A report inside a text is longer; so is nothing else of interest under an unknown key.

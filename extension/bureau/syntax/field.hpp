@@ -13,7 +13,7 @@ namespace bureau::syntax {
 	/* envelopes */ \
 	X(result_code, "result_code") X(http_response_code, "http_response_code") X(status_code, "status_code") X(status, "status") \
 	X(success, "success") X(message, "message") X(error_string, "errorString") X(error, "error") X(error_desc, "ErrorDesc") \
-	X(element_text, "#text") \
+	X(fault, "Fault") X(element_text, "#text") \
 	/* Experian: report */ \
 	X(in_profile_response, "INProfileResponse") X(header, "Header") X(report_date, "ReportDate") X(report_time, "ReportTime") \
 	X(user_message, "UserMessage") X(user_message_text, "UserMessageText") X(credit_profile_header, "CreditProfileHeader") \

@@ -67,7 +67,7 @@ constexpr auto types = std::to_array<AccountType>({
 	{99, "Other", LoanClass::other, Source::vendor, "in some tables only"},
 });
 
-// 71, 78, 80, 82 to 84 are days past due, a heritage of Metro 2: active, which is not yet eligible.
+// Days past due leave an account active: detected, which is not yet eligible.
 constexpr auto statuses = std::to_array<AccountStatus>({
 	{0, "No suit filed", StatusClass::active, Source::vendor, "public code: closed, adverse or open"},
 	{11, "Active", StatusClass::active, Source::vendor, "public code: some take only 11 for active"},
@@ -123,20 +123,20 @@ constexpr auto statuses = std::to_array<AccountStatus>({
 	{68, "Wilful default and account sold", StatusClass::over, Source::vendor},
 	{69, "Wilful default, written off and sold", StatusClass::over, Source::vendor},
 	{70, "Wilful default and account purchased", StatusClass::open_adverse, Source::vendor},
-	{71, "Active, 30 to 59 days past due", StatusClass::active, Source::vendor},
+	{71, "Active, 30 to 59 days past due", StatusClass::active, Source::vendor, "", 30},
 	{72, "Wilful default, account purchased and written off", StatusClass::open_adverse, Source::vendor},
 	{73, "Wilful default, account purchased and settled", StatusClass::over, Source::vendor},
 	{74, "Wilful default, account purchased and restructured", StatusClass::open_adverse, Source::vendor},
 	{75, "Wilful default and status cleared", StatusClass::open_adverse, Source::vendor},
 	{76, "Suit filed (wilful default) and restructured", StatusClass::open_adverse, Source::vendor},
 	{77, "Suit filed (wilful default) and restructured (government mandated)", StatusClass::open_adverse, Source::vendor},
-	{78, "Active, 60 to 89 days past due", StatusClass::active, Source::vendor, "public code: closed or settled"},
+	{78, "Active, 60 to 89 days past due", StatusClass::active, Source::vendor, "public code: closed or settled", 60},
 	{79, "Suit filed (wilful default) and settled", StatusClass::over, Source::vendor},
-	{80, "Active, 90 to 119 days past due", StatusClass::active, Source::vendor, "public code: written off, settled or wilful default"},
+	{80, "Active, 90 to 119 days past due", StatusClass::active, Source::vendor, "public code: written off, settled or wilful default", 90},
 	{81, "Suit filed (wilful default) and settled after write-off", StatusClass::over, Source::vendor},
-	{82, "Active, 120 to 149 days past due", StatusClass::active, Source::vendor, "public code: written off, settled or wilful default"},
-	{83, "Active, 150 to 179 days past due", StatusClass::active, Source::vendor, "public code: written off, settled or wilful default"},
-	{84, "Active, 180 or more days past due", StatusClass::active, Source::vendor, "public code: written off, settled or wilful default"},
+	{82, "Active, 120 to 149 days past due", StatusClass::active, Source::vendor, "public code: written off, settled or wilful default", 120},
+	{83, "Active, 150 to 179 days past due", StatusClass::active, Source::vendor, "public code: written off, settled or wilful default", 150},
+	{84, "Active, 180 or more days past due", StatusClass::active, Source::vendor, "public code: written off, settled or wilful default", 180},
 	{85, "Suit filed (wilful default) and account sold", StatusClass::over, Source::vendor},
 	{86, "Suit filed (wilful default), written off and sold", StatusClass::over, Source::vendor},
 	{87, "Suit filed (wilful default) and account purchased", StatusClass::open_adverse, Source::vendor},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "bureau/fold.hpp"
 
@@ -109,6 +110,12 @@ const AccountType *find_account_type(int code) noexcept { return find_code(accou
 const AccountStatus *find_account_status(int code) noexcept { return find_code(account_statuses(), code); }
 const AccountFlag *find_written_off_settled(int code) noexcept { return find_code(written_off_settled_codes(), code); }
 const AccountFlag *find_suit_filed(int code) noexcept { return find_code(suit_filed_codes(), code); }
+
+std::optional<int> status_number(std::string_view code) noexcept {
+	int number = 0;
+	const auto [end, error] = std::from_chars(code.data(), code.data() + code.size(), number);
+	return error == std::errc{} && end == code.data() + code.size() ? std::optional(number) : std::nullopt;
+}
 
 std::optional<int> account_type_of(std::string_view text) {
 	const auto *row = find_text(account_type_texts(), letters_and_digits(text));

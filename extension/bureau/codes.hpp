@@ -9,7 +9,7 @@
 
 namespace bureau {
 
-// The bureaus' code tables, each in one place. Codes are as section tables print them: blanks and leading zeros trimmed where a code is a number.
+// The bureaus' code tables, each in one place. Numeric codes carry no leading zeros.
 
 // How well an entry is known.
 enum class Source : std::uint8_t {
@@ -38,6 +38,7 @@ struct AccountStatus {
 	StatusClass status; // of an account with no closing day and no adverse flags; 0 also needs a balance
 	Source source;
 	std::string_view disagreement = {};
+	int days_past_due = 0; // at least; a heritage of Metro 2, general knowledge
 };
 
 struct HolderCode {
@@ -93,6 +94,9 @@ const AccountType *find_account_type(int code) noexcept;
 const AccountStatus *find_account_status(int code) noexcept;
 const AccountFlag *find_written_off_settled(int code) noexcept;
 const AccountFlag *find_suit_filed(int code) noexcept;
+
+// The number a status code is; none for words or for no code.
+std::optional<int> status_number(std::string_view code) noexcept;
 
 // From the words of Equifax, CRIF or the CIBIL consumer report, in any case and spacing; none if not known.
 std::optional<int> account_type_of(std::string_view text);

@@ -47,3 +47,16 @@ COMMENT ON VIEW bt.received_report IS 'credit reports by mobile number, each wit
 SELECT pg_catalog.pg_extension_config_dump('bt.normalized_report', '');
 SELECT pg_catalog.pg_extension_config_dump('bt.normalized_report_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('bt.tradeline', '');
+
+-- The opposite of what normalize_report does with a reading, for the merge; what a reading was made from stays behind.
+CREATE FUNCTION bt._reading(n bt.normalized_report) RETURNS bt.report_reading
+	LANGUAGE sql STABLE PARALLEL SAFE
+	BEGIN ATOMIC
+	SELECT ROW(n.outcome, n.reason, n.warnings, n.warning_fields, n.bureau, n.report_number, n.report_at, n.score, n.mobile, n.name, n.pan,
+		n.complete, n.loans, n.semantic_sha256, n.reader_version, ARRAY(
+			SELECT ROW(t.position, t.lender, t.lender_family, t.lender_masked, t.account_number, t.number_tail, t.account_type, t.status_code,
+				t.status, t.holder, t.opened, t.closed, t.reported, t.last_payment, t.sanctioned, t.balance, t.past_due, t.emi, t.written_off,
+				t.rate, t.tenure_months, t.dpd, t.history_newest, t.history_dpd)::bt.tradeline_reading
+			FROM bt.tradeline t WHERE t.normalized_report_id = n.id ORDER BY t.position))::bt.report_reading;
+	END;
+COMMENT ON FUNCTION bt._reading(bt.normalized_report) IS 'a stored reading as the reader gave it';

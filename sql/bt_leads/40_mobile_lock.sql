@@ -16,3 +16,11 @@ BEGIN
 		ORDER BY 1) m;
 END $$;
 COMMENT ON FUNCTION bt._lock_mobiles(bigint[]) IS 'locks the mobiles of these leads until the transaction ends, in an order in which two sessions cannot deadlock';
+
+CREATE FUNCTION bt._mobiles(keys bigint[]) RETURNS text[]
+	LANGUAGE sql STABLE PARALLEL SAFE
+	BEGIN ATOMIC
+	SELECT array_agg(DISTINCT bt.mobile_number(l.mobile)) FROM unnest(keys) k JOIN bt.lead l ON l.id = k
+	WHERE bt.mobile_number(l.mobile) IS NOT NULL;
+	END;
+COMMENT ON FUNCTION bt._mobiles(bigint[]) IS 'mobile numbers of these leads, each once, sorted';

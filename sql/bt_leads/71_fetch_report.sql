@@ -1,7 +1,7 @@
 
 -- fetch_report: is there a report to work on? Reports are fetched and written by others; this step makes nothing and
 -- says why the chain ends here. Done while a report of the lead's mobile is unread, usable, or failed (which is
--- normalize_report's to say); a no-hit alone is as good as none.
+-- normalize_report's to say); a no-hit alone is as good as none. A lead that has moved on had its report.
 
 CREATE FUNCTION bt.fetch_report_lacking(keys bigint[]) RETURNS SETOF bigint
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -12,9 +12,9 @@ CREATE FUNCTION bt.fetch_report_lacking(keys bigint[]) RETURNS SETOF bigint
 		AND l.status = ANY ('{initiated,no_home_loan,options_ready}') AND l.consent IS NOT FALSE
 	LEFT JOIN LATERAL (
 		SELECT true AS found FROM bt.received_report r
-		WHERE r.mobile = bt.mobile_number(l.mobile) AND r.reason IS DISTINCT FROM 'no_hit'
+		WHERE l.status = 'initiated' AND r.mobile = bt.mobile_number(l.mobile) AND r.reason IS DISTINCT FROM 'no_hit'
 		LIMIT 1) r ON true
-	WHERE r.found IS NULL;
+	WHERE l.id IS NULL OR l.status = 'initiated' AND r.found IS NULL;
 	END;
 COMMENT ON FUNCTION bt.fetch_report_lacking(bigint[]) IS 'leads that have no report to work on, or must not be worked on';
 

@@ -17,7 +17,7 @@ CREATE FUNCTION bt.normalize_report(keys bigint[]) RETURNS TABLE (key bigint, ou
 	LANGUAGE plpgsql VOLATILE
 	SET search_path = pg_catalog, pg_temp
 	SET plan_cache_mode = force_generic_plan
-	SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+	SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 	AS $$
 DECLARE
 	unread bigint[];
@@ -46,15 +46,15 @@ BEGIN
 	INSERT INTO bt.tradeline SELECT reading.id, t.* FROM reading, unnest((reading.said).tradelines) t;
 
 	RETURN QUERY
-		SELECT k, CASE s.outcome WHEN 'failed' THEN backfill.fail(s.reason) ELSE backfill.stop(s.reason) END
+		SELECT k, CASE s.outcome WHEN 'failed' THEN backfill.fail(s.reason) ELSE backfill.stop(coalesce(s.reason, 'no_report')) END
 		FROM unnest(keys) k
-		JOIN bt.lead l ON l.id = k
-		CROSS JOIN LATERAL (
+		LEFT JOIN bt.lead l ON l.id = k
+		LEFT JOIN LATERAL (
 			SELECT r.usable, r.outcome, r.reason FROM bt.received_report r
 			WHERE r.mobile = bt.mobile_number(l.mobile)
 			-- A usable reading first; then a failure, the latest, which hides what a no-hit beside it would say.
 			ORDER BY r.usable DESC, r.outcome = 'failed' DESC, r.received_at DESC, r.id DESC
-			LIMIT 1) s
-		WHERE NOT s.usable;
+			LIMIT 1) s ON true
+		WHERE s.usable IS NOT TRUE;
 END $$;
 COMMENT ON FUNCTION bt.normalize_report(bigint[]) IS 'reads each unread report of the leads'' mobiles once; fails leads whose reports are all unreadable, stops those with nothing but no-hits';

@@ -24,8 +24,8 @@ CREATE FUNCTION bt.update_web_status_lacking(keys bigint[]) RETURNS SETOF bigint
 	SELECT k
 	FROM unnest(keys) k
 	JOIN bt.lead l ON l.id = k
-	LEFT JOIN bt.loan_grouping g ON g.mobile = bt.mobile_number(l.mobile)
-	WHERE l.status = 'initiated' OR l.status = 'no_home_loan' AND g.fires;
+	LEFT JOIN bt.loan_grouping g ON g.mobile = bt.mobile_number(l.mobile) AND g.fires AND l.status = 'no_home_loan'
+	WHERE (l.status = 'initiated' OR g.fires) AND l.consent IS NOT FALSE;
 	END;
 COMMENT ON FUNCTION bt.update_web_status_lacking(bigint[]) IS 'leads whose loan groups say more than their status';
 
@@ -33,7 +33,7 @@ CREATE FUNCTION bt.update_web_status(keys bigint[]) RETURNS TABLE (key bigint, o
 	LANGUAGE plpgsql VOLATILE
 	SET search_path = pg_catalog, pg_temp
 	SET plan_cache_mode = force_generic_plan
-	SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+	SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 	AS $$
 BEGIN
 	RETURN QUERY
@@ -58,8 +58,8 @@ BEGIN
 	-- The customer's message belongs here: backfill.emit('options_ready') for leads that just came to it, with an address and consent.
 
 	RETURN QUERY
-		SELECT k, backfill.stop('closed')
+		SELECT k, backfill.stop(CASE WHEN l.consent IS FALSE THEN 'consent_revoked' ELSE 'closed' END)
 		FROM unnest(keys) k JOIN bt.lead l ON l.id = k
-		WHERE l.status NOT IN ('initiated', 'no_home_loan', 'options_ready');
+		WHERE l.consent IS FALSE OR l.status NOT IN ('initiated', 'no_home_loan', 'options_ready');
 END $$;
 COMMENT ON FUNCTION bt.update_web_status(bigint[]) IS 'moves leads on: to options_ready if there is a loan to transfer, otherwise from initiated to no_home_loan';

@@ -2,6 +2,7 @@
 
 #include "bureau/codes.hpp"
 #include "bureau/read_report.hpp"
+#include "pg/leads/moment.hpp"
 
 extern "C" {
 #include "utils/array.h"
@@ -46,6 +47,8 @@ void write_history(RowWriter &row, const std::vector<bureau::HistoryMonth> &hist
 	row.datum(PointerGetDatum(construct_md_array(values, nulls, 1, &dimension, &lower, INT4OID, 4, true, TYPALIGN_INT)));
 }
 
+} // namespace
+
 Datum tradeline_row(const bureau::Tradeline &t, TupleDesc type) noexcept {
 	RowWriter row(type);
 	row.int4(t.position);
@@ -74,6 +77,8 @@ Datum tradeline_row(const bureau::Tradeline &t, TupleDesc type) noexcept {
 	return row.finish();
 }
 
+namespace {
+
 Datum tradeline_rows(const std::vector<bureau::Tradeline> &tradelines, TupleDesc type) noexcept {
 	const int count = static_cast<int>(tradelines.size());
 	Datum *const rows = static_cast<Datum *>(palloc(sizeof(Datum) * static_cast<Size>(count + 1)));
@@ -82,7 +87,9 @@ Datum tradeline_rows(const std::vector<bureau::Tradeline> &tradelines, TupleDesc
 	return PointerGetDatum(construct_array(rows, count, type->tdtypeid, -1, false, TYPALIGN_DOUBLE));
 }
 
-// Codes, each once, then code:field for each warning.
+} // namespace
+
+// Codes, each once; then each warning as code:field, or code where no field is meant.
 void write_warnings(RowWriter &row, const std::vector<bureau::Warning> &warnings) noexcept {
 	const Size size = sizeof(Datum) * (warnings.size() + 1);
 	Datum *const codes = static_cast<Datum *>(palloc(size));
@@ -96,20 +103,16 @@ void write_warnings(RowWriter &row, const std::vector<bureau::Warning> &warnings
 			known = warnings[j].code == warning.code;
 		if (!known)
 			codes[code_count++] = text_datum(warning.code);
-		fields[field_count++] = CStringGetTextDatum(psprintf("%s:%s", warning.code.c_str(), warning.field.c_str()));
+		const char *const colon = warning.field.empty() ? "" : ":";
+		fields[field_count++] = CStringGetTextDatum(psprintf("%s%s%s", warning.code.c_str(), colon, warning.field.c_str()));
 	}
 	row.datum(text_array(codes, code_count));
 	row.datum(text_array(fields, field_count));
 }
 
 void write_timestamp(RowWriter &row, std::optional<std::int64_t> unix_ms) noexcept {
-	constexpr std::int64_t epoch_seconds = std::int64_t{POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE} * SECS_PER_DAY;
-	if (!unix_ms)
-		return row.null();
-	row.datum(TimestampTzGetDatum((*unix_ms - epoch_seconds * 1000) * 1000));
+	unix_ms ? row.datum(TimestampTzGetDatum(timestamp_of(*unix_ms))) : row.null();
 }
-
-} // namespace
 
 Datum reading_row(const bureau::Reading &reading, TupleDesc type) noexcept {
 	const bool failed = reading.outcome == bureau::Outcome::failed;

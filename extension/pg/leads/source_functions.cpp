@@ -1,9 +1,10 @@
 #include <cstring>
 #include <new>
 
-#include "bureau/codes.hpp"
-#include "pg/leads/row.hpp"
+#include "pg/guard.hpp"
+#include "pg/leads/moment.hpp"
 #include "pg/leads/sources.hpp"
+#include "pg/leads/words.hpp"
 
 extern "C" {
 #include "utils/array.h"
@@ -41,11 +42,11 @@ BACKFILL_FUNCTION(bt_leads__add_source) {
 	bt::Source source;
 	if (!bureau || VARSIZE_ANY_EXHDR(arguments.hash) != source.semantic.size())
 		PG_RETURN_POINTER(sources);
-	source.present = true;
-	source.complete = PG_GETARG_BOOL(2);
-	source.report_at = PG_ARGISNULL(3) ? DT_NOBEGIN : PG_GETARG_TIMESTAMPTZ(3);
-	source.received_at = PG_GETARG_TIMESTAMPTZ(4);
-	source.credit_report_id = PG_GETARG_INT64(5);
+	source.rank.complete = PG_GETARG_BOOL(2);
+	if (!PG_ARGISNULL(3))
+		source.rank.report_unix_ms = bt::unix_ms(PG_GETARG_TIMESTAMPTZ(3));
+	source.rank.received = PG_GETARG_TIMESTAMPTZ(4);
+	source.rank.id = PG_GETARG_INT64(5);
 	source.normalized_report_id = PG_GETARG_INT64(6);
 	std::memcpy(source.semantic.data(), VARDATA_ANY(arguments.hash), source.semantic.size());
 	sources->add(*bureau, source);
@@ -69,9 +70,9 @@ BACKFILL_FUNCTION(bt_leads__source_ids) {
 	const bt::Sources &sources = *reinterpret_cast<const bt::Sources *>(PG_GETARG_POINTER(0));
 	Datum ids[bt::bureau_count];
 	int count = 0;
-	for (const bt::Source &source : sources.best)
-		if (source.present)
-			ids[count++] = Int64GetDatum(source.normalized_report_id);
+	for (const std::optional<bt::Source> &source : sources.best)
+		if (source)
+			ids[count++] = Int64GetDatum(source->normalized_report_id);
 	if (count == 0)
 		PG_RETURN_NULL();
 	return call([&]() noexcept { return PointerGetDatum(construct_array(ids, count, INT8OID, 8, true, TYPALIGN_DOUBLE)); });

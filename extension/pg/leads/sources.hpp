@@ -3,30 +3,28 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
+#include "bureau/best_report.hpp"
 #include "bureau/reading.hpp"
 
 namespace bt {
 
 inline constexpr std::size_t bureau_count = 4;
+inline constexpr std::size_t hash_bytes = 32;
 
 // A usable reading, as far as choosing among readings needs it.
 struct Source {
-	bool present = false;
-	bool complete = false;
-	std::int64_t report_at = 0; // earliest possible if the report does not say
-	std::int64_t received_at = 0;
-	std::int64_t credit_report_id = 0;
+	bureau::ReportRank rank;
 	std::int64_t normalized_report_id = 0;
-	std::array<char, 32> semantic{};
+	std::array<char, hash_bytes> semantic{};
 };
 
-using Fingerprint = std::array<char, bureau_count * 33>;
+// A bureau's digit and its reading's semantic hash, for each bureau that has one.
+using Fingerprint = std::array<char, bureau_count *(1 + hash_bytes)>;
 
-// The best reading of each bureau: complete before degraded, then the report's own time, its arrival, its id.
+// The best reading of each bureau.
 struct Sources {
-	std::array<Source, bureau_count> best;
+	std::array<std::optional<Source>, bureau_count> best;
 
 	void add(bureau::Bureau bureau, const Source &source) noexcept;
 
@@ -34,7 +32,5 @@ struct Sources {
 	// Returns its length; 0 if there is no reading.
 	std::size_t fingerprint(Fingerprint &result) const noexcept;
 };
-
-std::optional<bureau::Bureau> bureau_of(std::string_view name) noexcept;
 
 } // namespace bt

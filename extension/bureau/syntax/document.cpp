@@ -38,8 +38,9 @@ View View::child(Field field) const noexcept {
 	return last;
 }
 
-Members::Members(View of) : repeats_(of.repeats_) {
-	of.object().each_member([&](View member) { last_[static_cast<std::size_t>(member.field())] = member.node_; });
+void Members::add(View from) {
+	repeats_ = from.repeats_;
+	from.object().each_member([&](View member) { last_[static_cast<std::size_t>(member.field())] = member.node_; });
 	last_[static_cast<std::size_t>(Field::unknown)] = nullptr;
 }
 
@@ -53,10 +54,9 @@ void Document::clear(bool repeats) {
 
 void Document::shrink() {
 	constexpr std::size_t most_kept = 1 << 18;
-	if (nodes_.capacity() > most_kept) {
-		nodes_.clear();
+	nodes_.clear();
+	if (nodes_.capacity() > most_kept)
 		nodes_.shrink_to_fit();
-	}
 	kept_.clear();
 }
 

@@ -87,13 +87,15 @@ private:
 // The last value of each field of one object, found in one pass.
 class Members {
 public:
-	explicit Members(View object);
+	explicit Members(View object) { add(object); }
+	// The fields of another object besides; of a field in both the added one counts.
+	void add(View object);
 	View operator[](Field field) const noexcept { return View(last_[static_cast<std::size_t>(field)], repeats_); }
 	std::string_view text(Field field) const noexcept { return (*this)[field].text(); }
 
 private:
 	const Node *last_[field_count] = {};
-	bool repeats_;
+	bool repeats_ = false;
 };
 
 // The nodes of one text, built from front to back. What no known field can use is dropped on the way in.
@@ -138,7 +140,7 @@ public:
 	const std::bitset<field_count> &bad_unicode() const noexcept { return bad_unicode_; }
 
 	std::span<const Node> nodes() const noexcept { return nodes_; }
-	// Gives back what a text much larger than a report took.
+	// Ends the nodes' lifetime, and gives back what a text much larger than a report took.
 	void shrink();
 
 private:

@@ -49,7 +49,7 @@ namespace bureau::syntax {
 	X(scores, "scores") X(accounts, "accounts") X(member_short_name, "memberShortName") X(ownership_indicator, "ownershipIndicator") \
 	X(date_opened, "dateOpened") X(last_payment_date, "lastPaymentDate") X(high_credit_amount, "highCreditAmount") \
 	X(credit_limit, "creditLimit") X(amount_overdue, "amountOverdue") X(payment_history, "paymentHistory") \
-	X(payment_start_date, "paymentStartDate") X(emi_amount, "emiAmount") X(interest_rate, "interestRate") \
+	X(payment_start_date, "paymentStartDate") X(payment_end_date, "paymentEndDate") X(emi_amount, "emiAmount") X(interest_rate, "interestRate") \
 	X(payment_tenure, "paymentTenure") X(credit_facility_status, "creditFacilityStatus") X(total_accounts, "totalAccounts") \
 	X(consumer_summary_data, "consumerSummaryData") X(account_summary, "accountSummary") \
 	/* CIBIL: consumer report (TrueLink) */ \

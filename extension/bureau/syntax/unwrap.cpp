@@ -84,6 +84,7 @@ std::string report_in_page(std::string_view page, bool &replaced) {
 } // namespace
 
 std::optional<Root> Unwrapper::find(std::string_view body) {
+	found_in_ = nullptr;
 	verdict_ = Verdict::none;
 	failure_ = Failure::none;
 	bad_unicode_.reset();
@@ -176,6 +177,7 @@ std::optional<Root> Unwrapper::look_into_document(Document &document, Failure pa
 		return std::nullopt;
 	}
 	if (const auto root = find_root(document.root())) {
+		found_in_ = &document;
 		bad_unicode_ |= document.bad_unicode();
 		return root;
 	}
@@ -199,6 +201,20 @@ std::optional<Root> Unwrapper::look_into_document(Document &document, Failure pa
 		}
 	}
 	return std::nullopt;
+}
+
+Verdict Unwrapper::verdict_around_root() const {
+	return verdict_ == Verdict::none && found_in_ ? read_verdict(found_in_->root()) : verdict_;
+}
+
+void Unwrapper::release() {
+	constexpr std::size_t most_kept = 1 << 22;
+	for (Level &level : levels_) {
+		level.document.shrink();
+		for (std::string *text : {&level.text, &level.converted})
+			if (text->capacity() > most_kept)
+				std::string().swap(*text);
+	}
 }
 
 // The first failure counts: a body that does not parse is not looked into, and of texts inside it one is as good as another.

@@ -19,9 +19,14 @@ public:
 	std::optional<Root> find(std::string_view body);
 
 	Verdict verdict() const noexcept { return verdict_; }
+	// For a root without accounts: what the envelopes and the report itself say instead.
+	Verdict verdict_around_root() const;
 	Failure failure() const noexcept { return failure_; }
 	// Fields of all texts opened in which something was no text in any encoding.
 	const std::bitset<field_count> &bad_unicode() const noexcept { return bad_unicode_; }
+
+	// Gives back the memory that an exceptionally large body took.
+	void release();
 
 private:
 	std::optional<Root> look_into(std::string_view text, int wraps, bool checked);
@@ -39,6 +44,7 @@ private:
 	std::array<Level, most_wraps + 1> levels_;
 	JsonParser json_;
 	XmlParser xml_;
+	const Document *found_in_ = nullptr;
 	Verdict verdict_ = Verdict::none;
 	Failure failure_ = Failure::none;
 	std::bitset<field_count> bad_unicode_;

@@ -11,7 +11,7 @@ DATA           = $(INSTALL_SCRIPTS)
 # core is compiled for the server and for the worker, each with its own include path; bureau sees neither.
 # Files right in extension/pg are the boundary and go into both libraries.
 CORE_SRCS      = $(sort $(wildcard extension/core/*.cpp))
-BUREAU_SRCS    = $(sort $(wildcard extension/bureau/*.cpp))
+BUREAU_SRCS    = $(sort $(wildcard extension/bureau/*.cpp extension/bureau/*/*.cpp))
 BOUNDARY_SRCS  = $(sort $(wildcard extension/pg/*.cpp))
 ENGINE_SRCS    = $(sort $(wildcard extension/pg/engine/*.cpp))
 LEADS_SRCS     = $(sort $(wildcard extension/pg/leads/*.cpp))

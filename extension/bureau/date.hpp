@@ -17,7 +17,7 @@ struct Date {
 
 // Days since 1970-01-01.
 std::int32_t day_number(Date d) noexcept;
-// Whole months from a to b, not rounded up; negative when b lies before a.
+// Whole months from a to b, rounded towards zero; negative when b lies before a.
 int months_between(Date a, Date b) noexcept;
 
 } // namespace bureau

@@ -55,11 +55,21 @@ BEGIN
 		)
 		SELECT id, backfill.ok(to_status) FROM moved;
 
-	-- The customer's message belongs here: backfill.emit('options_ready') for leads that just came to it, with an address and consent.
+	-- Told for each lead that is there now, so that making the step again tells again, which the outbox keeps to once.
+	PERFORM backfill.emit(
+		recipient => 'email:' || l.email, message_type => 'options_ready', channel => 'customer_mail', key => l.id::text,
+		payload => jsonb_build_object('lead_id', l.id, 'offers', t.offers, 'outstanding', t.outstanding))
+	FROM unnest(keys) k
+	JOIN bt.lead l ON l.id = k
+	CROSS JOIN LATERAL (
+		SELECT count(*) AS offers, sum(b.outstanding) AS outstanding FROM bt.balance_transfer b
+		WHERE b.mobile = bt.mobile_number(l.mobile) AND b.state = 'open') t
+	WHERE l.status = 'options_ready' AND l.consent AND backfill.is_recipient('email:' || l.email)
+	ORDER BY l.id;
 
 	RETURN QUERY
 		SELECT k, backfill.stop(CASE WHEN l.consent IS FALSE THEN 'consent_revoked' ELSE 'closed' END)
 		FROM unnest(keys) k JOIN bt.lead l ON l.id = k
 		WHERE l.consent IS FALSE OR l.status NOT IN ('initiated', 'no_home_loan', 'options_ready');
 END $$;
-COMMENT ON FUNCTION bt.update_web_status(bigint[]) IS 'moves leads on: to options_ready if there is a loan to transfer, otherwise from initiated to no_home_loan';
+COMMENT ON FUNCTION bt.update_web_status(bigint[]) IS 'moves leads on: to options_ready if there is a loan to transfer, otherwise from initiated to no_home_loan; tells those at options_ready that have a usable address and consent';

@@ -120,6 +120,10 @@ CREATE FUNCTION backfill._default_channel(recipient text) RETURNS text
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_backfill__default_channel';
 COMMENT ON FUNCTION backfill._default_channel(text) IS 'refuses a recipient that could mislead a channel; answers the channel its kind goes by';
 
+CREATE FUNCTION backfill.is_recipient(recipient text) RETURNS boolean
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_backfill_is_recipient';
+COMMENT ON FUNCTION backfill.is_recipient(text) IS 'whether emit() would take the address, such as email:user@example.com';
+
 CREATE FUNCTION backfill._suppression(mode text, opted_in boolean, run_time timestamptz, deliver_until timestamptz) RETURNS text
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_backfill__suppression';
 COMMENT ON FUNCTION backfill._suppression(text, boolean, timestamptz, timestamptz) IS 'why a message of such a run is not to be delivered; null: it is';

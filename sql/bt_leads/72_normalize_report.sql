@@ -24,10 +24,11 @@ DECLARE
 BEGIN
 	PERFORM bt._lock_mobiles(keys);
 	unread := ARRAY(
-		SELECT DISTINCT r.id
-		FROM unnest(keys) k JOIN bt.lead l ON l.id = k JOIN bt.received_report r ON r.mobile = bt.mobile_number(l.mobile)
+		SELECT min(r.id) AS id
+		FROM unnest(bt._mobiles(keys)) m JOIN bt.received_report r ON r.mobile = m
 		WHERE NOT r.read
-		ORDER BY r.id);
+		GROUP BY r.mobile, r.sha256
+		ORDER BY 1);
 
 	-- Readings of bodies that are there no more.
 	DELETE FROM bt.normalized_report n WHERE n.credit_report_id = ANY (unread);

@@ -11,7 +11,7 @@ CREATE FUNCTION bt.candidates(scan_from timestamptz, scan_to timestamptz)
 	SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 	AS $$
 BEGIN
-	IF backfill.mode() = 'replay' THEN
+	IF backfill.is_replay() THEN
 		RETURN QUERY
 			WITH arrived AS MATERIALIZED (
 				SELECT bt.mobile_number(r.mobile) AS mobile, max(r.received_at) AS at

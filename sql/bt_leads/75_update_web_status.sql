@@ -29,6 +29,31 @@ CREATE FUNCTION bt.update_web_status_lacking(keys bigint[]) RETURNS SETOF bigint
 	END;
 COMMENT ON FUNCTION bt.update_web_status_lacking(bigint[]) IS 'leads whose loan groups say more than their status';
 
+-- Only who can be told and agreed to be: an address that is none must not keep the lead from moving. Outside a run
+-- nobody is told.
+CREATE FUNCTION bt._tell_customers(keys bigint[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF backfill.mode() IS NULL THEN
+		RETURN;
+	END IF;
+	PERFORM backfill.emit(
+		recipient => 'email:' || l.email,
+		message_type => 'options_ready',
+		payload => jsonb_build_object('lead_id', l.id, 'outstanding', t.outstanding, 'loans', t.loans),
+		key => l.id,
+		channel => 'customer_mail')
+	FROM bt.lead l
+	CROSS JOIN LATERAL (
+		SELECT sum(g.outstanding) AS outstanding, sum(cardinality(g.loan_ids)) AS loans
+		FROM bt.loan_group g WHERE g.mobile = bt.mobile_number(l.mobile)) t
+	WHERE l.id = ANY (keys) AND l.status = 'options_ready' AND l.consent AND backfill.is_recipient('email:' || l.email)
+	ORDER BY l.id;
+END $$;
+COMMENT ON FUNCTION bt._tell_customers(bigint[]) IS 'emits options_ready to those of the leads that are there, with a usable address and consent';
+
 CREATE FUNCTION bt.update_web_status(keys bigint[]) RETURNS TABLE (key bigint, outcome backfill.outcome)
 	LANGUAGE plpgsql VOLATILE
 	SET search_path = pg_catalog, pg_temp
@@ -55,17 +80,8 @@ BEGIN
 		)
 		SELECT id, backfill.ok(to_status) FROM moved;
 
-	-- Told for each lead that is there now, so that making the step again tells again, which the outbox keeps to once.
-	PERFORM backfill.emit(
-		recipient => 'email:' || l.email, message_type => 'options_ready', channel => 'customer_mail', key => l.id::text,
-		payload => jsonb_build_object('lead_id', l.id, 'offers', t.offers, 'outstanding', t.outstanding))
-	FROM unnest(keys) k
-	JOIN bt.lead l ON l.id = k
-	CROSS JOIN LATERAL (
-		SELECT count(*) AS offers, sum(b.outstanding) AS outstanding FROM bt.balance_transfer b
-		WHERE b.mobile = bt.mobile_number(l.mobile) AND b.state = 'open') t
-	WHERE l.status = 'options_ready' AND l.consent AND backfill.is_recipient('email:' || l.email)
-	ORDER BY l.id;
+	-- All that are there now: making this step again tells again, which the outbox keeps to once.
+	PERFORM bt._tell_customers(keys);
 
 	RETURN QUERY
 		SELECT k, backfill.stop(CASE WHEN l.consent IS FALSE THEN 'consent_revoked' ELSE 'closed' END)

@@ -8,6 +8,7 @@
 
 #include "bureau/codes.hpp"
 #include "bureau/disjoint_sets.hpp"
+#include "bureau/tradeline_order.hpp"
 
 namespace bureau {
 
@@ -27,29 +28,9 @@ auto loan_key(const Tradeline &t) { return std::tuple(loan_class(t.account_type)
 
 bool has_loan_key(const Tradeline &t) { return t.account_type && t.opened && t.sanctioned && !t.number_tail.empty(); }
 
-// Everything but the position; a total order on what a tradeline says.
-auto everything(const Tradeline &t) {
-	const auto texts = std::tie(t.lender, t.lender_family, t.account_number, t.number_tail, t.status_code);
-	const auto facts = std::tuple(t.lender_masked, t.account_type, t.status, t.holder, t.opened, t.closed, t.reported, t.last_payment, t.tenure_months, t.dpd);
-	const auto amounts = std::tie(t.sanctioned, t.balance, t.past_due, t.emi, t.written_off, t.rate_basis_points);
-	return std::tuple(texts, facts, amounts);
-}
-
-bool history_less(const std::vector<HistoryMonth> &a, const std::vector<HistoryMonth> &b) {
-	return std::ranges::lexicographical_compare(a, b, {}, [](const HistoryMonth &m) { return std::tuple(m.year, m.month, m.dpd); },
-		[](const HistoryMonth &m) { return std::tuple(m.year, m.month, m.dpd); });
-}
-
-bool content_less(const Tradeline &a, const Tradeline &b) {
-	const auto left = everything(a), right = everything(b);
-	return left != right ? left < right : history_less(a.history, b.history);
-}
-
-bool has_ended(const Tradeline &t) { return t.status == StatusClass::closed || t.status == StatusClass::over; }
-
 // True if a speaks for the loan and not b.
 bool survives(const Tradeline &a, const Tradeline &b) {
-	const auto rank = [](const Tradeline &t) { return std::tuple(t.reported, !has_ended(t), !t.lender.empty(), t.history.size()); };
+	const auto rank = [](const Tradeline &t) { return std::tuple(t.reported, !has_ended(t.status), !t.lender.empty(), t.history.size()); };
 	if (rank(a) != rank(b))
 		return rank(a) > rank(b);
 	return content_less(a, b);

@@ -31,9 +31,11 @@ Gate gate_of_active(const Tradeline &loan, const Policy &policy) {
 	if (!code)
 		return Gate::passed; // words, which name the class themselves
 	const AccountStatus *status = find_account_status(*code);
-	const bool fires = !status ? policy.unlisted_status_fires
-	                           : (*code != 0 || policy.zero_status_fires) && (status->days_past_due == 0 || policy.past_due_status_fires);
-	return fires ? Gate::passed : Gate::unknown_status;
+	if (!status)
+		return policy.unlisted_status_fires ? Gate::passed : Gate::unknown_status;
+	if (status->days_past_due > 0 && !policy.past_due_status_fires)
+		return Gate::adverse;
+	return *code == 0 && !policy.zero_status_fires ? Gate::unknown_status : Gate::passed;
 }
 
 Gate gate_of_status(const Tradeline &loan, const Policy &policy) {

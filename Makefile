@@ -1,81 +1,163 @@
 # pg_backfill: two PostgreSQL extensions (PGXS), and the worker that goes with them.
 
-VERSION        = 0.1.0
-EXTENSION      = extension/pg_backfill extension/bt_leads
-MODULE_big     = pg_backfill
-LEADS_LIBRARY  = bt_leads.so
-WORKER         = pg_backfill
-INSTALL_SCRIPTS = sql/pg_backfill--$(VERSION).sql sql/bt_leads--$(VERSION).sql
-DATA           = $(INSTALL_SCRIPTS)
+# Not VERSION: that is PostgreSQL's, in PGXS.
+RELEASE         = 0.1.0
+PG_CONFIG      ?= pg_config
+CLANGXX        ?= clang++
+export PG_CONFIG
+
+EXTENSION       = extension/pg_backfill extension/bt_leads
+MODULE_big      = pg_backfill
+LEADS_LIBRARY   = bt_leads.so
+WORKER          = pg_backfill
+INSTALL_SCRIPTS = sql/pg_backfill--$(RELEASE).sql sql/bt_leads--$(RELEASE).sql
+DATA            = $(INSTALL_SCRIPTS)
 
 # core is compiled for the server and for the worker, each with its own include path; bureau sees neither.
 # Files right in extension/pg are the boundary and go into both libraries.
-CORE_SRCS      = $(sort $(wildcard extension/core/*.cpp))
-BUREAU_SRCS    = $(sort $(wildcard extension/bureau/*.cpp extension/bureau/*/*.cpp))
-BOUNDARY_SRCS  = $(sort $(wildcard extension/pg/*.cpp))
-ENGINE_SRCS    = $(sort $(wildcard extension/pg/engine/*.cpp))
-LEADS_SRCS     = $(sort $(wildcard extension/pg/leads/*.cpp))
-WORKER_SRCS    = $(sort $(shell find worker -name '*.cpp'))
-OBJS           = $(patsubst %.cpp,%.o,$(CORE_SRCS) $(BOUNDARY_SRCS) $(ENGINE_SRCS))
-LEADS_OBJS     = $(patsubst %.cpp,%.o,$(CORE_SRCS) $(BUREAU_SRCS) $(BOUNDARY_SRCS) $(LEADS_SRCS))
-WORKER_OBJS    = $(patsubst %.cpp,%.w.o,$(CORE_SRCS) $(WORKER_SRCS))
-UNIT_TESTS     = $(patsubst %.cpp,%,$(sort $(wildcard test/unit/*_test.cpp)))
+CORE_SRCS       = $(sort $(wildcard extension/core/*.cpp))
+BUREAU_SRCS     = $(sort $(wildcard extension/bureau/*.cpp extension/bureau/*/*.cpp))
+BOUNDARY_SRCS   = $(sort $(wildcard extension/pg/*.cpp))
+ENGINE_SRCS     = $(sort $(wildcard extension/pg/engine/*.cpp))
+LEADS_SRCS      = $(sort $(wildcard extension/pg/leads/*.cpp))
+WORKER_SRCS     = $(sort $(shell find worker -name '*.cpp'))
+UNIT_SRCS       = $(sort $(wildcard test/unit/*_test.cpp))
+OBJS            = $(patsubst %.cpp,%.o,$(CORE_SRCS) $(BOUNDARY_SRCS) $(ENGINE_SRCS))
+LEADS_OBJS      = $(patsubst %.cpp,%.o,$(CORE_SRCS) $(BUREAU_SRCS) $(BOUNDARY_SRCS) $(LEADS_SRCS))
+WORKER_OBJS     = $(patsubst %.cpp,%.w.o,$(CORE_SRCS) $(WORKER_SRCS))
+UNIT_OBJS       = $(patsubst %.cpp,build/unit/%.o,$(CORE_SRCS) $(BUREAU_SRCS))
+UNIT_TESTS      = $(patsubst test/unit/%.cpp,build/unit/%,$(UNIT_SRCS))
+DEPENDENCIES    = $(patsubst %.o,%.d,$(sort $(OBJS) $(LEADS_OBJS) $(WORKER_OBJS) $(UNIT_OBJS))) \
+                  $(patsubst %.cpp,build/unit/%.d,$(UNIT_SRCS))
 
-# Inputs in test/sql and test/specs, expected output of both in expected/.
-REGRESS        = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
-REGRESS_OPTS   = --inputdir=test --load-extension=pg_backfill --load-extension=bt_leads
-ISOLATION      = $(sort $(patsubst test/specs/%.spec,%,$(wildcard test/specs/*.spec)))
-ISOLATION_OPTS = --inputdir=test --outputdir=. --load-extension=pg_backfill --load-extension=bt_leads
+# Inputs in test/sql and test/specs, expected output of both in expected/. PostgreSQL up to 15 looks for the latter in
+# the output folder, so that has a link to it.
+REGRESS         = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
+ISOLATION       = $(sort $(patsubst test/specs/%.spec,%,$(wildcard test/specs/*.spec)))
+LOAD_EXTENSIONS = --load-extension=pg_backfill --load-extension=bt_leads
+REGRESS_OPTS    = --inputdir=test --outputdir=build/regress $(LOAD_EXTENSIONS)
+ISOLATION_OPTS  = --inputdir=test --outputdir=build/isolation $(LOAD_EXTENSIONS)
 
-STD            = -std=c++20
-WARN           = -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror
-PG_CPPFLAGS    = -Iextension -isystem $(includedir_server) -MMD -MP
-PG_CXXFLAGS    = $(STD) $(WARN) -Wno-register -O2 -fvisibility=hidden -fvisibility-inlines-hidden
-SHLIB_LINK     = -lstdc++
-LEADS_LINK     = -lpugixml -lsimdjson
-WORKER_CFLAGS  = $(STD) $(WARN) -O2 -g -MMD -MP -Iextension -I. -isystem $(libpq_srcdir) \
-                 -DPG_BACKFILL_VERSION='"$(VERSION)"' $(shell pkg-config --cflags spdlog)
-WORKER_LIBS    = $(libpq) $(shell pkg-config --libs spdlog)
-EXTRA_CLEAN    = $(INSTALL_SCRIPTS) $(LEADS_LIBRARY) $(LEADS_OBJS) $(WORKER) $(WORKER_OBJS) $(UNIT_TESTS) \
-                 $(patsubst %.o,%.d,$(OBJS) $(LEADS_OBJS) $(WORKER_OBJS)) $(UNIT_TESTS:=.d) build
+STD             = -std=c++20
+WARN            = -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror
+SERVER_INCLUDE  = -Iextension -isystem $(includedir_server)
+WORKER_INCLUDE  = -Iextension -I. -isystem $(libpq_srcdir) -DPG_BACKFILL_VERSION='"$(RELEASE)"'
+PG_CPPFLAGS     = $(SERVER_INCLUDE) -MMD -MP
+PG_CXXFLAGS     = $(STD) $(WARN) -Wno-register -O2 -fvisibility=hidden -fvisibility-inlines-hidden
+EXPORTS         = extension/exports.map
+SHLIB_LINK      = -lstdc++ -Wl,--version-script=$(EXPORTS)
+LEADS_LINK      = -lpugixml -lsimdjson
+WORKER_CFLAGS   = $(STD) $(WARN) -O2 -g -MMD -MP $(WORKER_INCLUDE)
+WORKER_LIBS     = $(libpq)
+UNIT_CFLAGS     = $(STD) $(WARN) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Iextension
+EXTRA_CLEAN     = $(INSTALL_SCRIPTS) $(LEADS_LIBRARY) $(LEADS_OBJS) $(WORKER) $(WORKER_OBJS) $(DEPENDENCIES) build
 
-PG_CONFIG     ?= pg_config
 # No LLVM bitcode: PGXS would compile it with clang and without $(PG_CXXFLAGS).
 override with_llvm = no
-PGXS          := $(shell $(PG_CONFIG) --pgxs)
+# `make test`, `make demo` and `make packages` must work before there is a pg_config.
+PGXS           := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
+
+all: build
+.DELETE_ON_ERROR:
+
+ifeq ($(PGXS),)
+build install uninstall installed unit regress isolation tap lint bench:
+	@echo "PostgreSQL's server headers are not there ($(PG_CONFIG) --pgxs): make packages" >&2; exit 1
+clean:
+	rm -rf $(EXTRA_CLEAN)
+else
 include $(PGXS)
+-include $(DEPENDENCIES)
 
--include $(patsubst %.o,%.d,$(OBJS) $(LEADS_OBJS) $(WORKER_OBJS))
+build: all-lib $(LEADS_LIBRARY) $(WORKER) $(INSTALL_SCRIPTS) ## both extensions and the worker (the default)
 
-all: $(LEADS_LIBRARY) $(WORKER) $(INSTALL_SCRIPTS)
+# An install script is the files of its folder, in their order. The folder itself notices a file that went away.
+define install_script
+sql/$(1)--$(RELEASE).sql: $(wildcard sql/$(1)) $(sort $(wildcard sql/$(1)/*.sql))
+	(printf '%s\n' '\echo Use "CREATE EXTENSION $(1)" to load this file. \quit'; cat $$(filter %.sql,$$^) </dev/null) >$$@
+endef
+$(eval $(call install_script,pg_backfill))
+$(eval $(call install_script,bt_leads))
 
-# An install script is the files of its folder, in their order.
-sql/%--$(VERSION).sql: $(wildcard sql/pg_backfill/*.sql sql/bt_leads/*.sql)
-	(echo '\echo Use "CREATE EXTENSION $*" to load this file. \quit'; cat sql/$*/*.sql) >$@
+$(LEADS_LIBRARY): $(LEADS_OBJS) $(EXPORTS)
+	$(CXX) $(CXXFLAGS) -shared -o $@ $(LEADS_OBJS) $(LDFLAGS) -Wl,--version-script=$(EXPORTS) $(LEADS_LINK)
 
-$(LEADS_LIBRARY): $(LEADS_OBJS)
-	$(CXX) $(CXXFLAGS) -shared -o $@ $(LEADS_OBJS) $(LDFLAGS) $(LEADS_LINK)
-
-%.w.o: %.cpp
+# The version number comes from this file.
+$(WORKER_OBJS): %.w.o: %.cpp Makefile
 	$(CXX) $(WORKER_CFLAGS) -c -o $@ $<
 
 $(WORKER): $(WORKER_OBJS)
 	$(CXX) -o $@ $^ $(WORKER_LIBS)
 
-install: install-more
+install: install-more ## everything, where $(PG_CONFIG) says
 install-more: $(LEADS_LIBRARY) $(WORKER)
 	$(MKDIR_P) '$(DESTDIR)$(bindir)' '$(DESTDIR)$(pkglibdir)'
 	$(INSTALL_SHLIB) $(LEADS_LIBRARY) '$(DESTDIR)$(pkglibdir)/$(LEADS_LIBRARY)'
 	$(INSTALL_PROGRAM) $(WORKER) '$(DESTDIR)$(bindir)/$(WORKER)'
 
-uninstall: uninstall-more
+uninstall: uninstall-more ## the reverse of install
 uninstall-more:
 	rm -f '$(DESTDIR)$(pkglibdir)/$(LEADS_LIBRARY)' '$(DESTDIR)$(bindir)/$(WORKER)'
 
-unit: $(UNIT_TESTS)
-	@set -e; for t in $^; do echo "$$t"; ./$$t; done
+# What the tests need: installed as now built, with sudo where the place asks for it.
+installed: build
+	@MAKE='$(MAKE)' test/env/install
 
-test/unit/%_test: test/unit/%_test.cpp $(CORE_SRCS) $(BUREAU_SRCS)
-	$(CXX) $(STD) $(WARN) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Iextension -o $@ $^ $(LEADS_LINK)
+unit: $(UNIT_TESTS) ## unit tests of core and bureau, with ASan and UBSan; no server
+	@test/env/run-unit-tests $(UNIT_TESTS)
 
-.PHONY: install-more uninstall-more unit
+build/unit/%.o: %.cpp Makefile
+	@$(MKDIR_P) $(@D)
+	$(CXX) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(UNIT_TESTS): build/unit/%: build/unit/test/unit/%.o $(UNIT_OBJS)
+	$(CXX) $(UNIT_CFLAGS) -o $@ $^ $(LEADS_LINK)
+
+pgxs_test = $(abspath $(dir $(PGXS))/../test)
+define run_regress
+	@rm -rf build/$@ && $(MKDIR_P) build/$@ && ln -s ../../expected build/$@/expected
+	@test/env/with-cluster $(pgxs_test)/$(1) --bindir='$(bindir)' || { cat build/$@/regression.diffs; exit 1; }
+endef
+
+regress: installed ## pg_regress tests, on a throw-away server
+	$(call run_regress,regress/pg_regress $(REGRESS_OPTS) $(REGRESS))
+
+isolation: installed ## isolation tests, on a throw-away server
+	$(call run_regress,isolation/pg_isolation_regress $(ISOLATION_OPTS) $(ISOLATION))
+
+tap: installed ## TAP tests, each with servers of its own (PROVE_TESTS=test/t/001_... for some)
+	@test/env/run-tap $(PROVE_TESTS)
+
+lint: build lint-clang ## layer, longjmp, naming and SQL rules; exported symbols; clang++ -Werror
+	@perl test/lint/can_fail.pl
+	@perl test/lint/rules.pl .
+
+# Compiles everything a second time, for the diagnostics only.
+clang_accepts = printf '%s\n' $(1) | xargs -P 2 -I{} sh -c \
+	'if $(CLANGXX) -fsyntax-only $(STD) $(WARN) $(2) {}; then echo "ok - clang++ {}"; else echo "not ok - clang++ {}"; exit 1; fi'
+lint-clang:
+	@status=0; \
+	$(call clang_accepts,$(CORE_SRCS) $(BUREAU_SRCS) $(UNIT_SRCS),-Iextension) || status=1; \
+	$(call clang_accepts,$(BOUNDARY_SRCS) $(ENGINE_SRCS) $(LEADS_SRCS),-Wno-register $(SERVER_INCLUDE)) || status=1; \
+	$(call clang_accepts,$(WORKER_SRCS),-Iextension -I. -isystem $(libpq_srcdir) -DPG_BACKFILL_VERSION=\"$(RELEASE)\") || status=1; \
+	exit $$status
+
+bench: installed ## measurements, and the targets beside them
+	@test/env/with-cluster test/bench/run
+
+clean: ## everything that was built
+endif
+
+packages: ## what building and testing needs, from Debian (asks for sudo if something is missing)
+	@test/env/install-packages
+
+demo: packages ## shows the job on a throw-away server (KEEP=1 leaves it up)
+	@MAKE='$(MAKE)' test/demo/run
+
+test: ## everything, set-up included; ends with `N passed, N failed`
+	@MAKE='$(MAKE)' test/env/run-suites unit regress isolation tap lint
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t h; do printf '%-10s %s\n' "$$t" "$$h"; done
+
+.PHONY: all build install-more uninstall-more installed unit regress isolation tap lint lint-clang bench packages demo test help

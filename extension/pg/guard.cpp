@@ -13,8 +13,9 @@ PG_MODULE_MAGIC;
 namespace backfill::pg {
 
 void throw_current_error(MemoryContext caller) {
-	// CopyErrorData() must not run in ErrorContext, and may itself run out of memory.
-	CurrentMemoryContext = caller;
+	// CopyErrorData() must not run in ErrorContext, and may itself run out of memory. The copy has to outlive the
+	// subtransaction that may be about to be rolled back, and be gone with the transaction.
+	CurrentMemoryContext = TopTransactionContext != nullptr ? TopTransactionContext : caller;
 	ErrorData *volatile edata = nullptr;
 	PG_TRY();
 	{
@@ -24,9 +25,9 @@ void throw_current_error(MemoryContext caller) {
 	PG_CATCH();
 	{
 		FlushErrorState();
-		CurrentMemoryContext = caller;
 	}
 	PG_END_TRY();
+	CurrentMemoryContext = caller;
 	if (edata == nullptr)
 		throw std::bad_alloc();
 	throw PgError(edata);
@@ -57,6 +58,8 @@ void Failure::from_current_exception() noexcept {
 		throw;
 	} catch (const PgError &e) {
 		pg = e.data();
+	} catch (const PastError &e) {
+		*this = e.failure();
 	} catch (const core::Error &e) {
 		sqlstate = sqlstate_of(e.code());
 		strlcpy(message, e.what(), sizeof message);
@@ -72,6 +75,13 @@ void Failure::from_current_exception() noexcept {
 		sqlstate = ERRCODE_INTERNAL_ERROR;
 		strlcpy(message, "unrecognized C++ exception", sizeof message);
 	}
+}
+
+void Failure::copy_of(const ErrorData &error) noexcept {
+	sqlstate = error.sqlerrcode;
+	strlcpy(message, error.message != nullptr ? error.message : "", sizeof message);
+	strlcpy(detail, error.detail != nullptr ? error.detail : "", sizeof detail);
+	strlcpy(hint, error.hint != nullptr ? error.hint : "", sizeof hint);
 }
 
 void Failure::raise() const {

@@ -17,7 +17,7 @@ public:
 	int sqlstate() const noexcept { return edata_->sqlerrcode; }
 
 private:
-	ErrorData *edata_; // palloc'd in the memory context that was current at call()
+	ErrorData *edata_; // in TopTransactionContext
 };
 
 [[noreturn]] void throw_current_error(MemoryContext caller);
@@ -62,9 +62,21 @@ struct Failure {
 	char hint[512] = "";
 
 	void from_current_exception() noexcept;
+	void copy_of(const ErrorData &error) noexcept; // without position and context
 	[[noreturn]] void raise() const;
 };
 static_assert(std::is_trivially_destructible_v<Failure>);
+
+// An SQL error that has outlived its transaction, which was rolled back.
+class PastError final : public std::exception {
+public:
+	explicit PastError(const ErrorData &error) noexcept { failure_.copy_of(error); }
+	const char *what() const noexcept override { return failure_.message; }
+	const Failure &failure() const noexcept { return failure_; }
+
+private:
+	Failure failure_;
+};
 
 // PostgreSQL -> C++. ereport() runs after every C++ object, the exception included, has been destroyed.
 template <class Fn>

@@ -14,6 +14,7 @@ CREATE TABLE backfill.pipeline (
 	delivery_max_age interval,
 	max_catchup      interval NOT NULL DEFAULT '7 days',
 	after            integer REFERENCES backfill.pipeline,
+	summary_to       text,
 	enabled          boolean NOT NULL DEFAULT true,
 	watermark        timestamptz,
 	created_at       timestamptz NOT NULL DEFAULT now(),
@@ -28,6 +29,7 @@ COMMENT ON COLUMN backfill.pipeline.slot IS 'calendar unit of the windows';
 COMMENT ON COLUMN backfill.pipeline.delivery_max_age IS 'how long after its window''s end a message may still be sent; null: one slot';
 COMMENT ON COLUMN backfill.pipeline.max_catchup IS 'the most that a live run scans';
 COMMENT ON COLUMN backfill.pipeline.after IS 'upstream pipeline whose live changes request a run of this one';
+COMMENT ON COLUMN backfill.pipeline.summary_to IS 'recipient, such as slack:ops, of a summary of each live run that changed something or newly failed; null: nobody';
 COMMENT ON COLUMN backfill.pipeline.watermark IS 'where the next live run may safely start to scan; moves only when a run has succeeded';
 
 CREATE TABLE backfill.step (

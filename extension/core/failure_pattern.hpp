@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace backfill::core {
+
+// Tells a database in trouble (disk full, a table dropped) from poisoned items: nearly all items fail at one step with
+// one SQLSTATE.
+class FailurePattern {
+public:
+	static constexpr std::int64_t enough_items = 20; // below that, a few bad items say nothing
+	static constexpr double nearly_all = 0.9;
+
+	void attempted(const std::string &step, std::int64_t items) { attempted_[step] += items; }
+	void failed(const std::string &step, const std::string &sqlstate) { ++failed_[{step, sqlstate}]; }
+
+	// The step and SQLSTATE that nearly all items fail with, if there is one.
+	const std::pair<std::string, std::string> *broken() const {
+		for (const auto &[key, items] : failed_) {
+			const auto tried = attempted_.find(key.first);
+			if (tried != attempted_.end() && tried->second >= enough_items &&
+			    static_cast<double>(items) >= nearly_all * static_cast<double>(tried->second))
+				return &key;
+		}
+		return nullptr;
+	}
+
+private:
+	std::map<std::string, std::int64_t> attempted_;
+	std::map<std::pair<std::string, std::string>, std::int64_t> failed_;
+};
+
+} // namespace backfill::core

@@ -1,0 +1,25 @@
+#include "core/narration.hpp"
+
+namespace backfill::core {
+
+bool is_told(Narrate narrate, const Decision &decision) noexcept {
+	switch (narrate) {
+	case Narrate::all:
+		return true;
+	case Narrate::changes:
+		return decision.changed || decision.status == Status::failed;
+	case Narrate::none:
+		break;
+	}
+	return false;
+}
+
+std::string line_of(const std::string &pipeline, long long run_id, const Decision &decision) {
+	std::string line = pipeline + " run=" + std::to_string(run_id) + " item=" + decision.item +
+	                   " step=" + decision.step + " status=" + name_of(decision.status);
+	if (!decision.reason.empty())
+		line += " reason=" + decision.reason;
+	return line;
+}
+
+} // namespace backfill::core

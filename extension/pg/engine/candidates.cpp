@@ -1,0 +1,107 @@
+#include "pg/engine/candidates.hpp"
+
+#include "core/error.hpp"
+#include "pg/engine/command_check.hpp"
+
+extern "C" {
+#include "executor/tstoreReceiver.h"
+#include "executor/tuptable.h"
+#include "nodes/params.h"
+#include "tcop/dest.h"
+}
+
+namespace backfill::pg {
+
+static std::string sorted_query(const Pipeline &pipeline, bool resumes) {
+	const CandidateQuery query = candidate_query(pipeline.candidates);
+	const std::string key = format_type(pipeline.keys.oid());
+	// The line end closes a comment at the end of the query.
+	return "SELECT DISTINCT ON (1) c.k::" + key + ", " + (query.has_time ? "c.t" : "NULL") +
+	       "::pg_catalog.timestamptz FROM (" + query.sql + "\n) AS c(k" + (query.has_time ? ", t" : "") + ")" +
+	       (resumes ? " WHERE c.k::" + key + " > $3::pg_catalog.text::" + key : "") + " ORDER BY 1, 2 DESC NULLS LAST";
+}
+
+void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context) {
+	// The query may ask what it is a part of: a replay has other candidates than a live run.
+	const RunContext run(pipeline, frame);
+	as_owner(pipeline, [&] {
+		const bool resumes = frame.resume_after.has_value();
+		const std::string sql = sorted_query(pipeline, resumes);
+		with_spi([&] {
+			const Datum after = resumes ? Param::of(*frame.resume_after).value : 0;
+			call([&]() noexcept {
+				Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID};
+				const int given = resumes ? 3 : 2;
+				// Planned for the range it is given: without it, the planner takes any range for a large one.
+				SPIPlanPtr plan = SPI_prepare_cursor(sql.c_str(), given, types, CURSOR_OPT_CUSTOM_PLAN);
+				if (plan == nullptr)
+					elog(ERROR, "could not prepare the candidate query: %s", SPI_result_code_string(SPI_result));
+				ParamListInfo params = makeParamList(given);
+				params->params[0] = {TimestampTzGetDatum(frame.scan_from), false, PARAM_FLAG_CONST, TIMESTAMPTZOID};
+				params->params[1] = {TimestampTzGetDatum(frame.scan_to), false, PARAM_FLAG_CONST, TIMESTAMPTZOID};
+				if (resumes)
+					params->params[2] = {after, false, PARAM_FLAG_CONST, TEXTOID};
+
+				MemoryContext const old = MemoryContextSwitchTo(context);
+				store_ = tuplestore_begin_heap(false, true, work_mem);
+				MemoryContextSwitchTo(old);
+				DestReceiver *const receiver = CreateDestReceiver(DestTuplestore);
+				SetTuplestoreDestReceiverParams(receiver, store_, context, true, nullptr, nullptr);
+				SPIExecuteOptions options{};
+				options.params = params;
+				options.dest = receiver;
+				const int code = SPI_execute_plan_extended(plan, &options);
+				if (code < 0)
+					elog(ERROR, "could not run the candidate query: %s", SPI_result_code_string(code));
+				receiver->rDestroy(receiver);
+
+				MemoryContextSwitchTo(context);
+				CachedPlanSource *const source = static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
+				slot_ = MakeSingleTupleTableSlot(CreateTupleDescCopy(source->resultDesc), &TTSOpsMinimalTuple);
+				MemoryContextSwitchTo(old);
+				count_ = tuplestore_tuple_count(store_);
+			});
+		});
+	});
+}
+
+std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
+	std::vector<Item> items;
+	items.reserve(static_cast<std::size_t>(most));
+	while (static_cast<int>(items.size()) < most) {
+		bool null_key = false;
+		Item item{};
+		const bool found = call([&]() noexcept {
+			if (!tuplestore_gettupleslot(store_, true, false, slot_))
+				return false;
+			bool no_time = true;
+			item.key = slot_getattr(slot_, 1, &null_key);
+			const Datum time = slot_getattr(slot_, 2, &no_time);
+			item.has_time = !no_time;
+			item.time = no_time ? 0 : DatumGetTimestampTz(time);
+			return true;
+		});
+		if (!found)
+			break;
+		if (null_key)
+			throw core::Error(core::ErrorCode::wrong_state,
+			                  "candidate query of pipeline \"" + pipeline.name + "\" returned a null key",
+			                  "Exclude rows without a key.");
+		item.key = pipeline.keys.copy(item.key);
+		items.push_back(item);
+	}
+	return items;
+}
+
+void Candidates::release() {
+	if (store_ == nullptr)
+		return;
+	Tuplestorestate *const store = store_;
+	store_ = nullptr;
+	call([&]() noexcept {
+		ExecDropSingleTupleTableSlot(slot_);
+		tuplestore_end(store);
+	});
+}
+
+} // namespace backfill::pg

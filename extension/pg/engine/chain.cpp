@@ -1,0 +1,224 @@
+#include "pg/engine/chain.hpp"
+
+#include <algorithm>
+
+#include "pg/engine/outcome_type.hpp"
+
+extern "C" {
+#include "common/hashfn.h"
+#include "storage/lock.h"
+}
+
+namespace backfill::pg {
+
+struct Chain::Turn {
+	int member; // position in items
+	std::string key;
+	core::ItemTrace trace{};
+	bool ended = false;
+	bool busy = false; // in another run
+	std::optional<core::Outcome> said{}; // by the work of the current step
+	bool errored = false;                // in the current step
+};
+
+int careful_batch(const Pipeline &pipeline) {
+	return std::max(1, (Chain::most_subtransactions - 1) / static_cast<int>(pipeline.steps.size()));
+}
+
+std::vector<int> Chain::first_lacking(const std::vector<Item> &items) {
+	std::vector<int> all(items.size());
+	for (std::size_t i = 0; i < all.size(); ++i)
+		all[i] = static_cast<int>(i);
+	std::vector<int> first(items.size(), -1);
+	for (std::size_t i = pipeline_.steps.size(); i-- > 0;) {
+		Step &step = pipeline_.steps[i];
+		for (const int member : is_redone(step) ? all : lacking(step, items, all))
+			first[member] = static_cast<int>(i);
+	}
+	return first;
+}
+
+bool Chain::is_redone(const Step &step) const {
+	return context_.frame().redo_all && step.clear.has_value();
+}
+
+// A transaction gets its id with its first write, so a check that caused one has written.
+std::vector<int> Chain::lacking(Step &step, const std::vector<Item> &items, const std::vector<int> &members) {
+	const bool wrote_before = TransactionIdIsValid(GetTopTransactionIdIfAny());
+	context_.enter(items, members, step.batch);
+	std::vector<int> found =
+		step.batch ? with_spi([&] {
+			return pipeline_.keys.positions(items, step.check.run({pipeline_.keys.array_of(items, members)}));
+		})
+				   : lacking_one_by_one(step, items, members);
+	context_.leave();
+	if (!wrote_before && TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		throw ImpureCheck{step.name};
+	std::sort(found.begin(), found.end());
+	found.erase(std::unique(found.begin(), found.end()), found.end());
+	return found;
+}
+
+std::vector<int> Chain::lacking_one_by_one(Step &step, const std::vector<Item> &items, const std::vector<int> &members) {
+	std::vector<int> found;
+	for (const int member : members) {
+		const bool done = with_spi([&] {
+			const Result answer = step.check.run({pipeline_.keys.one(items[member])});
+			return answer.rows() > 0 && !answer.is_null(0, 1) && answer.boolean(0, 1);
+		});
+		if (!done)
+			found.push_back(member);
+	}
+	return found;
+}
+
+// Excludes the same item in another run. Transaction-scoped; never waits, so it cannot deadlock.
+bool Chain::lock(const Item &item) const {
+	const std::string key = pipeline_.keys.text_of(item.key);
+	const std::uint32_t pipeline_id = static_cast<std::uint32_t>(pipeline_.id);
+	return call([&]() noexcept {
+		const std::uint64_t id =
+			DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(key.data()),
+		                                     static_cast<int>(key.size()), pipeline_id));
+		LOCKTAG tag;
+		SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, static_cast<std::uint32_t>(id >> 32), static_cast<std::uint32_t>(id), 1);
+		return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
+	});
+}
+
+BatchReport Chain::process(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first) {
+	items_ = &items;
+	report_ = BatchReport{};
+	subtransactions_ = 1; // the batch's own
+	std::vector<Turn> turns;
+	for (const int member : members) {
+		turns.push_back({member, pipeline_.keys.text_of(items[member].key)});
+		if (!lock(items[member])) {
+			turns.back().busy = true;
+			decide(pipeline_.steps[first[member]], turns.back(), {core::Status::skipped, core::reason::busy, false, true});
+		}
+	}
+	for (Step &step : pipeline_.steps)
+		take_step(step, turns);
+	for (const Turn &turn : turns) {
+		report_.tally.count_item(turn.trace);
+		if (!turn.busy)
+			(turn.trace.failed ? report_.failed : report_.recovered).push_back(turn.key);
+	}
+	return std::move(report_);
+}
+
+void Chain::take_step(Step &step, std::vector<Turn> &turns) {
+	std::vector<int> live; // positions in turns, which are in key order as items are
+	std::vector<int> members;
+	for (std::size_t i = 0; i < turns.size(); ++i)
+		if (!turns[i].ended) {
+			live.push_back(static_cast<int>(i));
+			members.push_back(turns[i].member);
+		}
+	if (live.empty())
+		return;
+	const std::vector<int> before = is_redone(step) ? members : lacking(step, *items_, members);
+	std::vector<int> todo;
+	for (const int i : live) {
+		turns[i].said.reset();
+		turns[i].errored = false;
+		if (std::binary_search(before.begin(), before.end(), turns[i].member))
+			todo.push_back(i);
+		else
+			decide(step, turns[i], {core::Status::skipped, core::reason::done, false, false});
+	}
+	if (todo.empty())
+		return;
+	pattern_.attempted(step.name, static_cast<std::int64_t>(todo.size()));
+	attempt(step, turns, todo);
+
+	members.clear();
+	for (const int i : todo)
+		if (!turns[i].errored)
+			members.push_back(turns[i].member);
+	const std::vector<int> after = members.empty() ? std::vector<int>() : lacking(step, *items_, members);
+	for (const int i : todo)
+		if (!turns[i].errored)
+			decide(step, turns[i],
+			       core::judge(turns[i].said, std::binary_search(after.begin(), after.end(), turns[i].member)));
+}
+
+// Optimistic: all at once; a half that fails is rolled back and halved again, so that a poisoned item costs itself only.
+void Chain::attempt(Step &step, std::vector<Turn> &turns, const std::vector<int> &todo) {
+	if (++subtransactions_ > most_subtransactions && !context_.frame().rehearsal)
+		throw SubtransactionsExhausted{};
+	const auto error = subtransaction([&] { work(step, todo, turns); });
+	if (!error)
+		return;
+	--subtransactions_; // what is rolled back leaves nothing behind
+	context_.leave();
+	if (error->is_operator_intervention())
+		error->rethrow();
+	for (const int i : todo)
+		turns[i].said.reset();
+	if (todo.size() == 1) {
+		Turn &turn = turns[todo.front()];
+		turn.errored = true;
+		pattern_.failed(step.name, error->sqlstate);
+		decide(step, turn, {core::Status::failed, core::reason::of_sqlstate(error->sqlstate), false, true}, &*error);
+		return;
+	}
+	const auto middle = todo.begin() + static_cast<std::ptrdiff_t>(todo.size() / 2);
+	attempt(step, turns, {todo.begin(), middle});
+	attempt(step, turns, {middle, todo.end()});
+}
+
+void Chain::work(Step &step, const std::vector<int> &todo, std::vector<Turn> &turns) {
+	std::vector<int> members;
+	for (const int i : todo)
+		members.push_back(turns[i].member);
+	const auto run = [&](const std::vector<int> &given, const std::vector<int> &whose, Param param) {
+		context_.enter(*items_, given, step.batch);
+		with_spi([&] {
+			if (is_redone(step))
+				step.clear->run({param});
+			note_outcomes(step.work.run({param}), whose, step.batch, turns);
+		});
+		context_.leave();
+	};
+	if (step.batch)
+		run(members, todo, pipeline_.keys.array_of(*items_, members));
+	else
+		for (const int i : todo)
+			run({turns[i].member}, {i}, pipeline_.keys.one((*items_)[turns[i].member]));
+}
+
+void Chain::note_outcomes(const Result &result, const std::vector<int> &todo, bool batch, std::vector<Turn> &turns) {
+	const int column = batch ? 2 : 1;
+	if (result.rows() == 0 || result.columns() != column ||
+	    call([&]() noexcept { return SPI_gettypeid(result.table()->tupdesc, column); }) != outcome_type())
+		return;
+	if (!batch) {
+		turns[todo.front()].said = outcome_of(result, 0, column);
+		return;
+	}
+	const std::vector<int> positions = pipeline_.keys.positions(*items_, result);
+	for (std::size_t row = 0; row < positions.size(); ++row) {
+		const auto turn = std::lower_bound(todo.begin(), todo.end(), positions[row],
+		                                   [&](int i, int member) { return turns[i].member < member; });
+		if (turn != todo.end() && turns[*turn].member == positions[row])
+			turns[*turn].said = outcome_of(result, row, column);
+	}
+}
+
+void Chain::decide(const Step &step, Turn &turn, const core::Verdict &verdict, const SqlError *error) {
+	turn.ended = verdict.ends;
+	turn.trace.changed |= verdict.changed;
+	turn.trace.failed |= verdict.status == core::Status::failed;
+	turn.trace.cut_short |= verdict.ends;
+	report_.tally.count_step(step.name, verdict.status, verdict.reason);
+	StepEvent event{{turn.key, step.name, verdict.status, verdict.reason, verdict.changed}, {}, {}};
+	if (error != nullptr) {
+		event.sqlstate = error->sqlstate;
+		event.message = error->message;
+	}
+	report_.events.push_back(std::move(event));
+}
+
+} // namespace backfill::pg

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/failure_pattern.hpp"
+#include "core/narration.hpp"
+#include "core/tally.hpp"
+#include "pg/engine/run_context.hpp"
+#include "pg/subtransaction.hpp"
+
+namespace backfill::pg {
+
+// A decision with what people need to mend it.
+struct StepEvent {
+	core::Decision decision;
+	std::string sqlstate; // empty unless an SQL error
+	std::string message;
+};
+
+// What became of a set of items.
+struct BatchReport {
+	core::Tally tally;
+	std::vector<StepEvent> events;      // one per item and step, in the order they were decided
+	std::vector<std::string> failed;    // keys as text
+	std::vector<std::string> recovered; // keys as text of the items that did not fail
+};
+
+// A transaction that used up its subtransactions (a rehearsal may have more: it is one transaction). The batch has to be done again in smaller pieces, since an item's
+// chain is never split over two transactions.
+struct SubtransactionsExhausted {};
+
+// A check that wrote.
+struct ImpureCheck {
+	std::string step;
+};
+
+// Takes items through the steps of a pipeline, in the current transaction and as the pipeline's owner.
+class Chain {
+public:
+	// Past 64 subtransactions a backend's snapshots get slower for everybody.
+	static constexpr int most_subtransactions = 60;
+
+	Chain(Pipeline &pipeline, RunContext &context, core::FailurePattern &pattern)
+		: pipeline_(pipeline), context_(context), pattern_(pattern) {}
+
+	// The first step that each item lacks the output of, or -1: positions in items, which are sorted by key. Writes
+	// nothing.
+	std::vector<int> first_lacking(const std::vector<Item> &items);
+
+	// Takes `members` (positions in items) through the chain. first: as above, names the step of an item that is busy.
+	BatchReport process(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first);
+
+private:
+	struct Turn; // an item on its way
+
+	std::vector<int> lacking(Step &step, const std::vector<Item> &items, const std::vector<int> &members);
+	std::vector<int> lacking_one_by_one(Step &step, const std::vector<Item> &items, const std::vector<int> &members);
+	bool is_redone(const Step &step) const; // made again though it may be there
+	bool lock(const Item &item) const;
+	void take_step(Step &step, std::vector<Turn> &turns);
+	void attempt(Step &step, std::vector<Turn> &turns, const std::vector<int> &members);
+	void work(Step &step, const std::vector<int> &members, std::vector<Turn> &turns);
+	void note_outcomes(const Result &result, const std::vector<int> &members, bool batch, std::vector<Turn> &turns);
+	void decide(const Step &step, Turn &turn, const core::Verdict &verdict, const SqlError *error = nullptr);
+
+	Pipeline &pipeline_;
+	RunContext &context_;
+	core::FailurePattern &pattern_;
+	const std::vector<Item> *items_ = nullptr;
+	BatchReport report_;
+	int subtransactions_ = 0;
+};
+
+// So many items fit into a transaction even if each of them needs a subtransaction of its own at each step.
+int careful_batch(const Pipeline &pipeline);
+
+} // namespace backfill::pg

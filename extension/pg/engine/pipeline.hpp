@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pg/engine/command.hpp"
+#include "pg/engine/keys.hpp"
+
+namespace backfill::pg {
+
+// A step's commands, ready to run.
+struct Step {
+	std::string name;
+	bool batch; // $1 is an array of keys; otherwise one key
+	Command check;
+	Command work;
+	std::optional<Command> clear;
+};
+
+// A definition as one run uses it: read once, so that changes take effect in the next run.
+struct Pipeline {
+	std::int32_t id;
+	std::string name;
+	Oid owner;
+	std::string search_path;
+	std::string timezone;
+	std::string candidates;
+	KeyType keys;
+	std::vector<Step> steps;
+
+	// Gives the kept plans back.
+	void release();
+};
+
+// Reads the definition, as the engine. What it looks up lives in `context`. Errors: no such pipeline, disabled, without
+// steps, or its owner is gone.
+Pipeline load_pipeline(Oid engine_owner, const std::string &name, MemoryContext context);
+
+// Runs fn with the owner's rights in a security-restricted context, and with settings that do not depend on who calls.
+template <class Fn>
+auto as_owner(const Pipeline &pipeline, Fn fn);
+
+} // namespace backfill::pg
+
+#include "pg/identity.hpp"
+
+template <class Fn>
+auto backfill::pg::as_owner(const Pipeline &pipeline, Fn fn) {
+	return with_identity(pipeline.owner, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION,
+	                     {{"search_path", pipeline.search_path},
+	                      {"TimeZone", pipeline.timezone},
+	                      {"DateStyle", "ISO, MDY"},
+	                      {"IntervalStyle", "postgres"},
+	                      {"extra_float_digits", "1"}},
+	                     std::move(fn));
+}

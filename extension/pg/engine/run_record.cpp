@@ -1,0 +1,174 @@
+#include "pg/engine/run_record.hpp"
+
+namespace backfill::pg {
+
+using core::ItemResult;
+using core::Tally;
+
+// A statement of the engine that returns a row of backfill.run.
+#define RUN_COLUMNS                                                                                                     \
+	"run_id, lease_token, mode, deliver, redo = 'all', run_time, window_from, window_to, scan_from, scan_to, "          \
+	"resume_after, candidates, changed, unchanged, skipped, failed, newly_failed, step_counts::text"
+
+static RunFrame frame_of(const Result &row) {
+	RunFrame frame;
+	frame.run_id = row.int8(0, 1);
+	frame.lease_token = row.int8(0, 2);
+	frame.mode = row.text(0, 3);
+	frame.deliver = row.boolean(0, 4);
+	frame.redo_all = row.boolean(0, 5);
+	frame.run_time = row.timestamptz(0, 6);
+	frame.window_from = row.timestamptz(0, 7);
+	frame.window_to = row.timestamptz(0, 8);
+	frame.scan_from = row.timestamptz(0, 9);
+	frame.scan_to = row.timestamptz(0, 10);
+	frame.resume_after = row.text_or_null(0, 11);
+	return frame;
+}
+
+void RunRecord::require_operator() const {
+	as_engine(engine_, [&] {
+		with_spi([&] {
+			static constinit Statement statement("SELECT backfill._require_operator($1)");
+			statement.run({Param::of(pipeline_.id)});
+		});
+	});
+}
+
+RunFrame RunRecord::begin_live() const {
+	const std::string caller = name_of_role(GetUserId());
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT " RUN_COLUMNS " FROM backfill._begin_live_run($1, $2)");
+			return frame_of(statement.run({Param::of(pipeline_.id), Param::of(caller)}));
+		});
+	});
+}
+
+static void add_earlier_counts(std::int64_t run_id, Tally &tally) {
+	static constinit Statement statement(
+		"SELECT step, status, reason, items FROM backfill.run_step_count WHERE run_id = $1");
+	const Result rows = statement.run({Param::of(run_id)});
+	for (std::uint64_t i = 0; i < rows.rows(); ++i) {
+		const std::string status = rows.text(i, 2);
+		tally.count_step(rows.text(i, 1),
+		                 status == "ok"        ? core::Status::ok
+		                 : status == "skipped" ? core::Status::skipped
+		                                       : core::Status::failed,
+		                 rows.text(i, 3), rows.int8(i, 4));
+	}
+}
+
+std::optional<RunFrame> RunRecord::claim(std::int64_t run_id, Progress &progress) const {
+	return as_engine(engine_, [&] {
+		return with_spi([&]() -> std::optional<RunFrame> {
+			static constinit Statement statement("SELECT " RUN_COLUMNS
+			                                     " FROM backfill._claim_run($1) r WHERE r.run_id IS NOT NULL");
+			const Result row = statement.run({Param::of(run_id)});
+			if (row.rows() == 0)
+				return std::nullopt;
+			progress.candidates = row.int8(0, 12);
+			progress.tally.count_result(ItemResult::changed, row.int8(0, 13));
+			progress.tally.count_result(ItemResult::unchanged, row.int8(0, 14));
+			progress.tally.count_result(ItemResult::skipped, row.int8(0, 15));
+			progress.tally.count_result(ItemResult::failed, row.int8(0, 16));
+			progress.tally.count_new_failures(row.int8(0, 17));
+			const RunFrame frame = frame_of(row);
+			add_earlier_counts(run_id, progress.tally);
+			return frame;
+		});
+	});
+}
+
+RunFrame RunRecord::begin_rehearsal(std::optional<TimestampTz> from, TimestampTz to, bool redo_all, bool deliver) const {
+	const std::string caller = name_of_role(GetUserId());
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT " RUN_COLUMNS
+			                                     " FROM backfill._begin_rehearsal($1, $2, $3, $4, $5, $6)");
+			RunFrame frame = frame_of(statement.run(
+				{Param::of(pipeline_.id), Param::of(caller), from ? Param::timestamptz(*from) : Param::null(TIMESTAMPTZOID),
+			     from ? Param::timestamptz(to) : Param::null(TIMESTAMPTZOID), Param::of(redo_all ? "all" : "lacking"),
+			     Param::of(deliver)}));
+			frame.rehearsal = true;
+			return frame;
+		});
+	});
+}
+
+void RunRecord::write_events(const RunFrame &frame, const BatchReport &report, bool all) const {
+	std::vector<std::string> items, steps, statuses, reasons, sqlstates, messages;
+	for (const StepEvent &event : report.events) {
+		const core::Decision &decision = event.decision;
+		if (!core::is_told(all ? core::Narrate::all : core::Narrate::changes, decision))
+			continue;
+		items.push_back(decision.item);
+		steps.push_back(decision.step);
+		statuses.push_back(core::name_of(decision.status));
+		reasons.push_back(decision.reason);
+		sqlstates.push_back(event.sqlstate);
+		messages.push_back(event.message);
+	}
+	if (items.empty())
+		return;
+	static constinit Statement statement(
+		"INSERT INTO backfill.step_event (run_id, item, step, status, reason, sqlstate, message) "
+		"SELECT $1, e.item, e.step, e.status, e.reason, nullif(e.sqlstate, ''), nullif(e.message, '') "
+		"FROM unnest($2, $3, $4, $5, $6, $7) WITH ORDINALITY AS e(item, step, status, reason, sqlstate, message, n) "
+		"ORDER BY e.n");
+	statement.run({Param::of(frame.run_id), Param::of(items), Param::of(steps), Param::of(statuses),
+	               Param::of(reasons), Param::of(sqlstates), Param::of(messages)});
+}
+
+void RunRecord::write_batch(const RunFrame &frame, BatchReport &report, bool all) const {
+	as_engine(engine_, [&] {
+		with_spi([&] {
+			write_events(frame, report, all);
+			if (frame.mode != "live")
+				return;
+			static constinit Statement statement("SELECT backfill._note_failures($1, $2, $3)");
+			const Result row =
+				statement.run({Param::of(frame.run_id), Param::of(report.failed), Param::of(report.recovered)});
+			report.tally.count_new_failures(row.int8(0, 1));
+		});
+	});
+}
+
+bool RunRecord::write_progress(const RunFrame &frame, const Progress &progress,
+                               const std::optional<std::string> &last_key) const {
+	const Tally &tally = progress.tally;
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT backfill._write_progress($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
+			return statement
+				.run({Param::of(frame.run_id), Param::of(frame.lease_token), Param::of(progress.candidates),
+			          Param::of(tally.items(ItemResult::changed)), Param::of(tally.items(ItemResult::unchanged)),
+			          Param::of(tally.items(ItemResult::skipped)), Param::of(tally.items(ItemResult::failed)),
+			          Param::of(tally.newly_failed()), Param::of(tally.steps_as_json()), Param::of(last_key)})
+				.boolean(0, 1);
+		});
+	});
+}
+
+bool RunRecord::may_go_on(const RunFrame &frame) const {
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement(
+				"SELECT EXISTS (SELECT FROM backfill.run WHERE run_id = $1 AND lease_token = $2 AND state = 'running')");
+			return statement.run({Param::of(frame.run_id), Param::of(frame.lease_token)}).boolean(0, 1);
+		});
+	});
+}
+
+void RunRecord::finish(const RunFrame &frame, const std::string &state, const std::string &sqlstate,
+                       const std::string &error) const {
+	as_engine(engine_, [&] {
+		with_spi([&] {
+			static constinit Statement statement("SELECT backfill._finish_run($1, $2, $3, $4, $5)");
+			statement.run({Param::of(frame.run_id), Param::of(frame.lease_token), Param::of(state),
+			               Param::of(sqlstate), Param::of(error)});
+		});
+	});
+}
+
+} // namespace backfill::pg

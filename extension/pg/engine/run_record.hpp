@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "pg/engine/chain.hpp"
+
+namespace backfill::pg {
+
+// What a run has done so far.
+struct Progress {
+	core::Tally tally;
+	std::int64_t candidates = 0;
+};
+
+// The rows that a run writes about itself, as the engine. For people: nothing here decides what is skipped.
+class RunRecord {
+public:
+	RunRecord(Oid engine_owner, const Pipeline &pipeline) : engine_(engine_owner), pipeline_(pipeline) {}
+
+	void require_operator() const; // refuses callers who may not run the pipeline
+	// A live run that starts now and belongs to this session.
+	RunFrame begin_live() const;
+	// A run that waits; progress: what it had done when it was interrupted. Nothing if somebody else was faster.
+	std::optional<RunFrame> claim(std::int64_t run_id, Progress &progress) const;
+	// A run to be rolled back: of a slot of a replay, or a live one where from is nothing.
+	RunFrame begin_rehearsal(std::optional<TimestampTz> from, TimestampTz to, bool redo_all, bool deliver) const;
+
+	// What a batch changed or failed, in the batch's own transaction. all: skips too. Counts the failures that are new
+	// into the report's tally.
+	void write_batch(const RunFrame &frame, BatchReport &report, bool all) const;
+	// Counts so far, which include the items up to last_key; extends the lease. False: the run is not ours any more.
+	bool write_progress(const RunFrame &frame, const Progress &progress, const std::optional<std::string> &last_key) const;
+	// Whether the run may go on, without writing.
+	bool may_go_on(const RunFrame &frame) const;
+	// Closes the run. sqlstate and error: what ended it early, else empty.
+	void finish(const RunFrame &frame, const std::string &state, const std::string &sqlstate, const std::string &error) const;
+
+private:
+	void write_events(const RunFrame &frame, const BatchReport &report, bool all) const;
+
+	Oid engine_;
+	const Pipeline &pipeline_;
+};
+
+} // namespace backfill::pg

@@ -1,0 +1,31 @@
+
+-- Time: the clock, calendar slots, and the window of what is told or counted.
+
+CREATE FUNCTION backfill._clock() RETURNS timestamptz
+	LANGUAGE c VOLATILE PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_backfill__clock';
+COMMENT ON FUNCTION backfill._clock() IS 'the server''s clock, unless a superuser''s test moved it: backfill.test_clock_seconds';
+
+CREATE FUNCTION backfill._add_interval(at timestamptz, amount interval, timezone text) RETURNS timestamptz
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+	RETURN ((at AT TIME ZONE timezone)
+			+ pg_catalog.make_interval(
+				months => (pg_catalog.date_part('year', amount) * 12 + pg_catalog.date_part('month', amount))::integer,
+				days => pg_catalog.date_part('day', amount)::integer)) AT TIME ZONE timezone
+		+ pg_catalog.make_interval(secs => pg_catalog.date_part('hour', amount) * 3600
+			+ pg_catalog.date_part('minute', amount) * 60 + pg_catalog.date_part('second', amount));
+COMMENT ON FUNCTION backfill._add_interval(timestamptz, interval, text) IS 'months and days by the calendar of a time zone, hours by the clock; the session''s time zone has no part in it';
+
+CREATE FUNCTION backfill._slot_of(at timestamptz, slot text, timezone text, OUT window_from timestamptz, OUT window_to timestamptz)
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT s.start, backfill._add_interval(s.start, ('1 ' || slot)::interval, timezone)
+	FROM (SELECT pg_catalog.date_trunc(slot, at, timezone)) s (start);
+END;
+COMMENT ON FUNCTION backfill._slot_of(timestamptz, text, text) IS 'calendar slot a moment belongs to, [from, to)';
+
+CREATE FUNCTION backfill._message_window(item_time timestamptz, run_from timestamptz, run_to timestamptz, slot text, timezone text, OUT window_from timestamptz, OUT window_to timestamptz)
+	LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT COALESCE(s.window_from, run_from), COALESCE(s.window_to, run_to) FROM backfill._slot_of(item_time, slot, timezone) s;
+END;
+COMMENT ON FUNCTION backfill._message_window(timestamptz, timestamptz, timestamptz, text, text) IS 'window of what is told or counted: the slot of its item''s time, or the run''s window where it has none';

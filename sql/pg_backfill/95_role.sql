@@ -1,0 +1,54 @@
+
+-- Who may do what. Nothing is executable by everybody but what only reads its arguments or the run it is a part of.
+
+CREATE FUNCTION backfill.create_roles() RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	role name;
+BEGIN
+	FOREACH role IN ARRAY '{backfill_reader,backfill_operator,backfill_deliver,backfill_worker}'::name[] LOOP
+		IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role) THEN
+			EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+		END IF;
+	END LOOP;
+	GRANT backfill_reader TO pg_monitor, backfill_operator;
+
+	-- Readers see everything but the texts that quote data.
+	GRANT SELECT ON ALL TABLES IN SCHEMA backfill TO backfill_reader;
+	REVOKE SELECT ON backfill.message, backfill.outbox, backfill.superseded, backfill.step_event FROM backfill_reader;
+	GRANT SELECT (message_id, pipeline, window_from, window_to, message_type, generation, receiver_key, deliver_until, channel,
+		content_hash, run_id, item, created_at) ON backfill.message TO backfill_reader;
+	GRANT SELECT (step_event_id, run_id, item, step, status, reason, sqlstate, at) ON backfill.step_event TO backfill_reader;
+	GRANT EXECUTE ON FUNCTION backfill.check_invariants() TO backfill_reader;
+
+	GRANT SELECT ON backfill.message, backfill.outbox, backfill.superseded, backfill.step_event TO backfill_operator;
+	GRANT EXECUTE ON FUNCTION
+		backfill.create_pipeline(text, text, regtype, interval, text, text, interval, interval, text, text),
+		backfill.alter_pipeline(text, text, interval, text, text, interval, interval, text, text, text),
+		backfill.drop_pipeline(text), backfill.enable_pipeline(text), backfill.disable_pipeline(text),
+		backfill.add_step(text, text, text, text, text), backfill.add_batch_step(text, text, text, text, text),
+		backfill.alter_step(text, text, text, text, text, text, integer, text), backfill.drop_step(text, text),
+		backfill.request_run(text), backfill.pause_run(bigint), backfill.resume_run(bigint), backfill.cancel_run(bigint),
+		backfill.rehearse(text, timestamp, timestamp, text, boolean), backfill.rehearse_messages(text, timestamp, timestamp, text, boolean),
+		backfill.replay(text, timestamp, timestamp, text, boolean, boolean),
+		backfill.pause_replay(bigint), backfill.resume_replay(bigint), backfill.cancel_replay(bigint), backfill.narration(bigint),
+		backfill._next_requested(text),
+		backfill.emit(text, text, jsonb, text, text), backfill.emit(text, text, jsonb, anyelement, text), backfill.count(text, text, numeric),
+		backfill.requeue(bigint, text), backfill.discard(bigint, text), backfill.resolve_unknown(bigint, boolean, text), backfill.resend(bigint, text, boolean),
+		backfill.publish(regclass, text), backfill._open_publish(regclass), backfill._close_publish(regclass, text, text)
+		TO backfill_operator;
+	GRANT EXECUTE ON PROCEDURE backfill.run(text, bigint, text), backfill.run_requested(text, bigint), backfill._run_requested(text, bigint, text)
+		TO backfill_operator;
+	GRANT EXECUTE ON FUNCTION backfill.claim_deliveries(text, integer, interval, bigint, text, integer),
+		backfill.heartbeat(bigint[], bigint, interval), backfill.mark_sent(bigint[], bigint), backfill.mark_failed(bigint[], bigint, text, timestamptz, boolean),
+		backfill.mark_unknown(bigint[], bigint, text, timestamptz), backfill.mark_inert(bigint[], bigint),
+		backfill.release(bigint[], bigint, timestamptz, text), backfill.abandon_claims()
+		TO backfill_worker;
+END $$;
+COMMENT ON FUNCTION backfill.create_roles() IS
+	'creates backfill_reader, backfill_operator, backfill_deliver and backfill_worker, which belong to the cluster, and gives them what they need here';
+
+REVOKE ALL ON ALL ROUTINES IN SCHEMA backfill FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION backfill.ok(text), backfill.skip(text), backfill.stop(text), backfill.fail(text),
+	backfill.mode(), backfill.is_replay(), backfill.run_time(), backfill.run_window() TO PUBLIC;

@@ -1,0 +1,61 @@
+# The worker's version command: what it prints, and what it refuses.
+use strict;
+use warnings FATAL => 'all';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+
+# Exit code, standard output and standard error of the worker.
+sub worker
+{
+	my (@arguments) = @_;
+	my ($out, $err) = ('', '');
+	IPC::Run::run [ 'pg_backfill', @arguments ], '>', \$out, '2>', \$err;
+	return ($? >> 8, $out, $err);
+}
+my @there = ('--dbname', $node->connstr('postgres'));
+
+my ($code, $out, $err) = worker('version', @there);
+is($code, 4, 'no extension: refused');
+like($err, qr/not installed in database "postgres"\nHINT:  Run CREATE EXTENSION pg_backfill there/, 'no extension: what to do');
+is($out, '', 'no extension: nothing on standard output');
+
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_backfill');
+my $version = $node->safe_psql('postgres', q{SELECT extversion FROM pg_extension WHERE extname = 'pg_backfill'});
+($code, $out, $err) = worker('version', @there);
+is($code, 0, 'same version');
+is($out, "program    $version\nextension  $version (database \"postgres\")\n", 'both versions are printed');
+is($err, '', 'nothing to complain about');
+
+{
+	local $ENV{PGHOST} = $node->host;
+	local $ENV{PGPORT} = $node->port;
+	is((worker('version', '-d', 'postgres'))[0], 0, 'a database name, the rest from the environment');
+	local $ENV{PGDATABASE} = 'postgres';
+	is((worker('version'))[0], 0, 'everything from the environment');
+}
+
+$node->safe_psql('postgres', q{UPDATE pg_extension SET extversion = '0.0.0' WHERE extname = 'pg_backfill'});
+($code, $out, $err) = worker('version', @there);
+is($code, 4, 'older extension: refused');
+like($err, qr/is version 0\.0\.0, this program is version \Q$version\E\nHINT:  Run ALTER EXTENSION pg_backfill UPDATE/,
+	'older extension: what to do');
+is($out, '', 'older extension: nothing on standard output');
+
+($code, $out, $err) = worker('version', '--dbname', 'host=' . $node->host . ' port=1 dbname=postgres');
+is($code, 3, 'no server: cannot connect');
+like($err, qr/^pg_backfill: connection to server/, 'no server: the reason');
+is((worker('version', '--dbname', $node->connstr('nowhere')))[0], 3, 'no such database: cannot connect');
+
+is((worker())[0], 2, 'no command: usage');
+is((worker('version', '--no-such-option'))[0], 2, 'unknown option: usage');
+($code, $out, $err) = worker('--help');
+is($code, 0, 'help is not an error');
+like($out, qr/version .*Exit codes: 0 done/s, 'help names commands and exit codes');
+
+$node->stop;
+done_testing();

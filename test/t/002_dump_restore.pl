@@ -1,0 +1,61 @@
+# What users put into the extension's tables survives pg_dump and restore, and identities go on where they were.
+use strict;
+use warnings FATAL => 'all';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+
+# Item 13 fails, so that every table of the engine has something to lose.
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION pg_backfill;
+CREATE EXTENSION bt_leads;
+CREATE TABLE item (id bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE price (id bigint PRIMARY KEY);
+INSERT INTO item SELECT generate_series(10, 14);
+SELECT backfill.create_pipeline('gone', candidates => 'SELECT id FROM item WHERE at >= $1 AND at < $2', key_type => 'bigint');
+SELECT backfill.create_pipeline('orders', candidates => 'SELECT id FROM item WHERE at >= $1 AND at < $2', key_type => 'bigint');
+SELECT backfill.drop_pipeline('gone');
+SELECT backfill.add_step('orders', 'price', done => 'SELECT EXISTS (SELECT FROM price p WHERE p.id = $1)',
+	work => 'INSERT INTO price SELECT $1 WHERE 1 / ($1 - 13) IS NOT NULL');
+SQL
+$node->safe_psql('postgres', q{CALL backfill.run('orders')}) for 1 .. 2;
+
+my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump.sql';
+command_ok([ 'pg_dump', '--file', $dump, $node->connstr('postgres') ], 'dump');
+command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '--single-transaction', '--file', $dump, '--dbname', $node->connstr('restored') ],
+	'restore');
+
+# Every ordinary table of the two schemas, so that a new one cannot be forgotten.
+my @tables = split /\n/, $node->safe_psql('postgres', <<'SQL');
+SELECT c.oid::regclass FROM pg_class c
+WHERE c.relkind IN ('r', 'p') AND c.relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('backfill', 'bt')) ORDER BY 1::text
+SQL
+cmp_ok(scalar @tables, '>=', 5, 'there are tables');
+for my $table (@tables)
+{
+	my $contents = "SELECT t.*::text FROM $table t ORDER BY 1";
+	is($node->safe_psql('restored', $contents), $node->safe_psql('postgres', $contents), "$table is as it was");
+}
+for my $table (qw(pipeline step run step_count step_event item_failure))
+{
+	cmp_ok($node->safe_psql('restored', "SELECT count(*) FROM backfill.$table"), '>', 0, "$table was not empty");
+}
+
+my $sequences = q{SELECT oid::regclass, pg_sequence_last_value(oid) FROM pg_class
+	WHERE relkind = 'S' AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('backfill', 'bt')) ORDER BY 1::text};
+my $before = $node->safe_psql('postgres', $sequences);
+is($node->safe_psql('restored', $sequences), $before, 'sequences stand where they stood');
+like($before, qr/^backfill\.pipeline_pipeline_id_seq\|2$/m, 'and they had moved');
+
+my $last = q{SELECT run_id, candidates, changed, failed FROM backfill.run ORDER BY run_id DESC LIMIT 1};
+is($node->safe_psql('postgres', $last), '2|5|0|1', 'the second run changed nothing');
+$node->safe_psql('restored', q{CALL backfill.run('orders')});
+is($node->safe_psql('restored', $last), '3|5|0|1', 'the restored pipeline runs, finds its outputs, and numbers go on');
+
+$node->stop;
+done_testing();

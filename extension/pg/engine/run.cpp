@@ -14,6 +14,12 @@ constexpr int page_items = 1024;
 // A run that only skips still shows that it lives.
 constexpr TimestampTz longest_silence = 60 * USECS_PER_SEC;
 
+// Nearly all items fail alike.
+struct NearlyAllFail {
+	std::string step;
+	std::string sqlstate;
+};
+
 // Runs fn in a transaction of its own. An error leaves a fresh transaction behind and is thrown.
 template <class Fn>
 void transaction(Fn fn) {
@@ -24,7 +30,11 @@ void transaction(Fn fn) {
 		call([]() noexcept { SPI_rollback(); });
 		throw;
 	}
-	call([]() noexcept { SPI_commit(); });
+	try {
+		call([]() noexcept { SPI_commit(); });
+	} catch (const PgError &error) { // the commit itself failed, and has rolled back
+		throw PastError(*error.data());
+	}
 }
 
 void tell(int level, const std::string &line) {
@@ -54,8 +64,13 @@ void Run::drive() {
 		finish(code == ERRCODE_QUERY_CANCELED ? "cancelled" : "failed", sqlstate, error.what());
 		throw;
 	} catch (const ImpureCheck &check) {
-		break_off(check.step, core::reason::impure, "check of step \"" + check.step + "\" wrote",
+		tally_.count_step(check.step, core::Status::failed, core::reason::impure);
+		break_off("check of step \"" + check.step + "\" wrote",
 		          "A check only reads: move what it writes into the step's work.");
+	} catch (const NearlyAllFail &failure) {
+		break_off("nearly all items fail at step \"" + failure.step + "\" with SQLSTATE " + failure.sqlstate,
+		          "Mend the cause and run it again; SELECT * FROM backfill.step_event WHERE run_id = " +
+		              std::to_string(id()) + " shows the errors.");
 	} catch (const core::Error &error) {
 		finish("failed", "", error.what());
 		throw;
@@ -134,12 +149,9 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 	tally_.add(report.tally);
 	const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - started;
 	batch_size_.took(static_cast<int>(members.size()), took.count());
-	narrate(report);
+	transaction([&] { narrate(report); }); // a cancel may be noticed here too
 	if (const auto *const broken = pattern_.broken())
-		break_off(broken->first, core::reason::of_sqlstate(broken->second),
-		          "nearly all items fail at step \"" + broken->first + "\" with SQLSTATE " + broken->second,
-		          "Mend the cause and run it again; SELECT * FROM backfill.step_event WHERE run_id = " +
-		              std::to_string(id()) + " shows the errors.");
+		throw NearlyAllFail{broken->first, broken->second};
 }
 
 void Run::write_progress(const core::Tally &tally) {
@@ -155,8 +167,7 @@ void Run::narrate(const BatchReport &report) const {
 			     core::line_of(pipeline_.name, id(), event.decision));
 }
 
-void Run::break_off(const std::string &step, const std::string &reason, const std::string &why, const std::string &hint) {
-	tally_.count_step(step, core::Status::failed, reason, 1);
+void Run::break_off(const std::string &why, const std::string &hint) {
 	finish("broken", "", why);
 	throw core::Error(core::ErrorCode::wrong_state,
 	                  "run " + std::to_string(id()) + " of pipeline \"" + pipeline_.name + "\" is broken: " + why, hint);
@@ -167,7 +178,6 @@ void Run::finish(const std::string &state, const std::string &sqlstate, const st
 	if (state == "succeeded")
 		tell(NOTICE, pipeline_.name + " run=" + std::to_string(id()) + " " + tally_line());
 }
-
 
 void Run::release() {
 	candidates_.release();

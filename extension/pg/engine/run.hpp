@@ -30,8 +30,7 @@ private:
 	void take_batch(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first);
 	void write_progress(const core::Tally &tally);
 	void narrate(const BatchReport &report) const;
-	[[noreturn]] void break_off(const std::string &step, const std::string &reason, const std::string &why,
-	                            const std::string &hint);
+	[[noreturn]] void break_off(const std::string &why, const std::string &hint);
 	void finish(const std::string &state, const std::string &sqlstate, const std::string &error);
 
 	Pipeline pipeline_;

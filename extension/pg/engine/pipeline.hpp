@@ -52,6 +52,7 @@ auto backfill::pg::as_owner(const Pipeline &pipeline, Fn fn) {
 	                      {"TimeZone", pipeline.timezone},
 	                      {"DateStyle", "ISO, MDY"},
 	                      {"IntervalStyle", "postgres"},
+	                      {"bytea_output", "hex"},
 	                      {"extra_float_digits", "1"}},
 	                     std::move(fn));
 }

@@ -12,7 +12,7 @@ CREATE FUNCTION bt.fetch_report_lacking(keys bigint[]) RETURNS SETOF bigint
 		AND l.status = ANY ('{initiated,no_home_loan,options_ready}') AND l.consent IS NOT FALSE
 	LEFT JOIN LATERAL (
 		SELECT true AS found FROM bt.received_report r
-		WHERE l.status = 'initiated' AND r.mobile = bt.mobile_number(l.mobile) AND (r.usable OR r.outcome = 'failed' OR NOT r.read)
+		WHERE l.status = 'initiated' AND r.mobile = bt.mobile_number(l.mobile) AND r.reason IS DISTINCT FROM 'no_hit'
 		LIMIT 1) r ON true
 	WHERE l.id IS NULL OR l.status = 'initiated' AND r.found IS NULL;
 	END;

@@ -60,3 +60,13 @@ BEGIN
 		WHERE s.usable IS NOT TRUE;
 END $$;
 COMMENT ON FUNCTION bt.normalize_report(bigint[]) IS 'reads each unread report of the leads'' mobiles once; fails leads whose reports are all unreadable, stops those with nothing but no-hits';
+
+CREATE FUNCTION bt._clear_normalize_report(keys bigint[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	PERFORM bt._lock_mobiles(keys);
+	DELETE FROM bt.normalized_report n USING bt.credit_report r WHERE n.credit_report_id = r.id AND bt.mobile_number(r.mobile) = ANY (bt._mobiles(keys));
+END $$;
+COMMENT ON FUNCTION bt._clear_normalize_report(bigint[]) IS 'removes the readings of the leads'' reports, so that they are read again';

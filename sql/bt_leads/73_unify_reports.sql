@@ -86,3 +86,13 @@ BEGIN
 		FROM unified, unnest((unified.said).loans) l;
 END $$;
 COMMENT ON FUNCTION bt.unify_reports(bigint[]) IS 'merges the best report of each bureau into one unified report a mobile, in place of the one before';
+
+CREATE FUNCTION bt._clear_unify_reports(keys bigint[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	PERFORM bt._lock_mobiles(keys);
+	DELETE FROM bt.unified_report u WHERE u.mobile = ANY (bt._mobiles(keys));
+END $$;
+COMMENT ON FUNCTION bt._clear_unify_reports(bigint[]) IS 'removes the leads'' unified reports, so that they are made again';

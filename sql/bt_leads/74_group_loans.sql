@@ -70,3 +70,13 @@ BEGIN
 		WHERE l.id = ANY (keys);
 END $$;
 COMMENT ON FUNCTION bt.group_loans(bigint[]) IS 'groups the loans of the leads'' mobiles, fires and withdraws balance transfers';
+
+CREATE FUNCTION bt._clear_group_loans(keys bigint[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	PERFORM bt._lock_mobiles(keys);
+	DELETE FROM bt.loan_grouping g WHERE g.mobile = ANY (bt._mobiles(keys));
+END $$;
+COMMENT ON FUNCTION bt._clear_group_loans(bigint[]) IS 'removes the leads'' loan groups, so that they are made again; a balance transfer that fired is not forgotten';

@@ -49,9 +49,10 @@ BEGIN
 	CROSS JOIN LATERAL (
 		SELECT sum(g.outstanding) AS outstanding, sum(cardinality(g.loan_ids)) AS loans
 		FROM bt.loan_group g WHERE g.mobile = bt.mobile_number(l.mobile)) t
-	WHERE l.id = ANY (keys) AND l.consent AND l.email ~ '^[[:alnum:].!#$%&''*+/=?^_`{|}~-]+@[[:alnum:].-]+$';
+	WHERE l.id = ANY (keys) AND l.status = 'options_ready' AND l.consent AND backfill.is_recipient('email:' || l.email)
+	ORDER BY l.id;
 END $$;
-COMMENT ON FUNCTION bt._tell_customers(bigint[]) IS 'emits options_ready to leads with an address and consent';
+COMMENT ON FUNCTION bt._tell_customers(bigint[]) IS 'emits options_ready to those of the leads that are there, with a usable address and consent';
 
 CREATE FUNCTION bt.update_web_status(keys bigint[]) RETURNS TABLE (key bigint, outcome backfill.outcome)
 	LANGUAGE plpgsql VOLATILE
@@ -83,7 +84,8 @@ BEGIN
 	UPDATE bt.lead l SET status = 'options_ready' WHERE l.id = ANY (come_to_options);
 	UPDATE bt.lead l SET status = 'no_home_loan' WHERE l.id = ANY (come_to_nothing);
 
-	PERFORM bt._tell_customers(come_to_options);
+	-- All that are there now: making this step again tells again, which the outbox keeps to once.
+	PERFORM bt._tell_customers(keys);
 
 	RETURN QUERY SELECT k, backfill.ok('options_ready') FROM unnest(come_to_options) k;
 	RETURN QUERY SELECT k, backfill.ok('no_home_loan') FROM unnest(come_to_nothing) k;
@@ -92,4 +94,4 @@ BEGIN
 		FROM bt.lead l
 		WHERE l.id = ANY (keys) AND (l.consent IS FALSE OR l.status NOT IN ('initiated', 'no_home_loan', 'options_ready'));
 END $$;
-COMMENT ON FUNCTION bt.update_web_status(bigint[]) IS 'moves leads on: to options_ready if there is a loan to transfer, otherwise from initiated to no_home_loan';
+COMMENT ON FUNCTION bt.update_web_status(bigint[]) IS 'moves leads on: to options_ready if there is a loan to transfer, otherwise from initiated to no_home_loan; tells those at options_ready that have a usable address and consent';

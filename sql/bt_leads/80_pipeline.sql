@@ -1,37 +1,6 @@
 
 -- The pipeline, made by whoever is to own it: creating the extension fires nothing.
 
--- Clear commands: what a step made, for a replay that makes everything again. Balance transfers stay: the work marks them.
-
-CREATE FUNCTION bt._clear_normalize_report(keys bigint[]) RETURNS void
-	LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
-	PERFORM bt._lock_mobiles(keys);
-	DELETE FROM bt.normalized_report n
-	USING unnest(bt._mobiles(keys)) m JOIN bt.credit_report r ON bt.mobile_number(r.mobile) = m
-	WHERE n.credit_report_id = r.id;
-END $$;
-COMMENT ON FUNCTION bt._clear_normalize_report(bigint[]) IS 'removes the readings of these leads'' reports';
-
-CREATE FUNCTION bt._clear_unify_reports(keys bigint[]) RETURNS void
-	LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
-	PERFORM bt._lock_mobiles(keys);
-	DELETE FROM bt.unified_report u WHERE u.mobile = ANY (bt._mobiles(keys));
-END $$;
-COMMENT ON FUNCTION bt._clear_unify_reports(bigint[]) IS 'removes the unified reports of these leads';
-
-CREATE FUNCTION bt._clear_group_loans(keys bigint[]) RETURNS void
-	LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
-	PERFORM bt._lock_mobiles(keys);
-	DELETE FROM bt.loan_grouping g WHERE g.mobile = ANY (bt._mobiles(keys));
-END $$;
-COMMENT ON FUNCTION bt._clear_group_loans(bigint[]) IS 'removes the loan groups of these leads';
-
 CREATE FUNCTION bt.install_pipeline(
 	name text DEFAULT 'bt_leads', lookback interval DEFAULT '24 hours', slot text DEFAULT 'day', timezone text DEFAULT 'Asia/Kolkata',
 	delivery_max_age interval DEFAULT '24 hours', max_catchup interval DEFAULT '7 days', summary_to text DEFAULT NULL)
@@ -50,8 +19,10 @@ BEGIN
 		lookback => lookback, slot => slot, timezone => timezone,
 		delivery_max_age => delivery_max_age, max_catchup => max_catchup, summary_to => summary_to);
 	FOREACH step IN ARRAY ARRAY['fetch_report', 'normalize_report', 'unify_reports', 'group_loans', 'update_web_status'] LOOP
-		-- What is made from the reports can be made again; a lead's status is not taken back.
-		clear := CASE WHEN step IN ('normalize_report', 'unify_reports', 'group_loans') THEN format('SELECT bt._clear_%s($1)', step) END;
+		-- What is made from the reports can be made again. A lead's status is not taken back: making that step again only tells again.
+		clear := CASE
+			WHEN step IN ('normalize_report', 'unify_reports', 'group_loans') THEN format('SELECT bt._clear_%s($1)', step)
+			WHEN step = 'update_web_status' THEN 'SELECT count(*) FROM unnest($1)' END;
 		PERFORM backfill.add_batch_step(name, step,
 			lacking => format('SELECT k FROM bt.%s_lacking($1) k', step),
 			work => format('SELECT key, outcome FROM bt.%s($1)', step),
@@ -61,9 +32,9 @@ END $$;
 COMMENT ON FUNCTION bt.install_pipeline(text, interval, text, text, interval, interval, text) IS 'creates the leads pipeline with its five steps; its owner is the role that calls this';
 
 CREATE FUNCTION bt.renormalize(range_from timestamp, range_to timestamp, pipeline text DEFAULT 'bt_leads')
-	RETURNS TABLE (run_id bigint, window_from timestamptz, window_to timestamptz, state text)
+	RETURNS TABLE (replay_id bigint, run_id bigint, window_from timestamptz, window_to timestamptz, state text)
 	LANGUAGE sql
 	BEGIN ATOMIC
-	SELECT r.run_id, r.window_from, r.window_to, r.state FROM backfill.replay(pipeline, range_from, range_to, redo => 'all') r;
+	SELECT r.replay_id, r.run_id, r.window_from, r.window_to, r.state FROM backfill.replay(pipeline, range_from, range_to, redo => 'all') r;
 	END;
 COMMENT ON FUNCTION bt.renormalize(timestamp, timestamp, text) IS 'asks for a replay that reads the reports of this range again, with the reader as it is now, and makes again what follows';

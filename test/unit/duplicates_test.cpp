@@ -34,7 +34,7 @@ TEST("a loan that went through three legal entities is one, as reported last") {
 		const auto distinct = distinct_loans(t);
 		check_equal(distinct.size(), 1u, "loans");
 		check_equal(distinct[0]->lender, "KALPIT CAPITAL SERVICES", "survivor");
-		std::ranges::rotate(t, t.begin() + 1);
+		std::rotate(t.begin(), t.begin() + 1, t.end());
 	}
 }
 

@@ -318,6 +318,11 @@ TEST("identities, and reports that say nothing") {
 	check_equal(unified({failed}).reason, "no_report", "failed");
 	check_equal(unified({no_hit}).reason, "no_hit", "no hit");
 	check_equal(unified({no_hit, empty}).reason, "no_accounts", "known to one bureau");
+	no_hit.bureau.reset();
+	Reading other_name = no_hit;
+	other_name.reason = "name_not_found";
+	check_equal(unified({no_hit, no_hit, other_name}).reason, "no_hit", "no-hits that name no bureau");
+	check_equal(unified({other_name}).reason, "name_not_found", "not by this name");
 	check_equal(decide_transfer(unified({no_hit}), {}).reason, "no_hit", "the decision says the same");
 	try {
 		unified({reading(Bureau::cibil, {}), reading(Bureau::cibil, {})});

@@ -23,10 +23,11 @@ DECLARE
 	unread bigint[];
 BEGIN
 	PERFORM bt._lock_mobiles(keys);
+	-- Of one body that was delivered several times, the first delivery.
 	unread := ARRAY(
-		SELECT min(r.id) AS id
-		FROM unnest(bt._mobiles(keys)) m JOIN bt.received_report r ON r.mobile = m
-		WHERE NOT r.read
+		SELECT min(r.id)
+		FROM bt.received_report r
+		WHERE r.mobile = ANY (bt._mobiles(keys)) AND NOT r.read
 		GROUP BY r.mobile, r.sha256
 		ORDER BY 1);
 
@@ -35,7 +36,7 @@ BEGIN
 
 	WITH reading AS MATERIALIZED (
 		SELECT nextval('bt.normalized_report_id_seq') AS id, r.id AS credit_report_id, r.sha256, bt.read_report(r.body) AS said
-		FROM unnest(unread) u JOIN bt.credit_report r ON r.id = u
+		FROM bt.credit_report r WHERE r.id = ANY (unread)
 	), normalized AS (
 		INSERT INTO bt.normalized_report (id, credit_report_id, body_sha256, reader_version, outcome, reason, complete, bureau, report_at,
 			semantic_sha256, score, loans, report_number, mobile, name, pan, warnings, warning_fields)
@@ -54,7 +55,7 @@ BEGIN
 			SELECT r.usable, r.outcome, r.reason FROM bt.received_report r
 			WHERE r.mobile = bt.mobile_number(l.mobile)
 			-- A usable reading first; then a failure, the latest, which hides what a no-hit beside it would say.
-			ORDER BY r.usable DESC, r.outcome = 'failed' DESC, r.received_at DESC, r.id DESC
+			ORDER BY r.usable DESC NULLS LAST, r.outcome = 'failed' DESC, r.received_at DESC, r.id DESC
 			LIMIT 1) s ON true
 		WHERE s.usable IS NOT TRUE;
 END $$;

@@ -64,9 +64,12 @@ COMMENT ON FUNCTION bt.normalize_report(bigint[]) IS 'reads each unread report o
 CREATE FUNCTION bt._clear_normalize_report(keys bigint[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE
 	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan
+	SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 	AS $$
 BEGIN
 	PERFORM bt._lock_mobiles(keys);
-	DELETE FROM bt.normalized_report n USING bt.credit_report r WHERE n.credit_report_id = r.id AND bt.mobile_number(r.mobile) = ANY (bt._mobiles(keys));
+	DELETE FROM bt.normalized_report n
+	WHERE n.credit_report_id = ANY (ARRAY(SELECT r.id FROM bt.credit_report r WHERE bt.mobile_number(r.mobile) = ANY (bt._mobiles(keys))));
 END $$;
 COMMENT ON FUNCTION bt._clear_normalize_report(bigint[]) IS 'removes the readings of the leads'' reports, so that they are read again';

@@ -90,6 +90,8 @@ COMMENT ON FUNCTION bt.unify_reports(bigint[]) IS 'merges the best report of eac
 CREATE FUNCTION bt._clear_unify_reports(keys bigint[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE
 	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan
+	SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 	AS $$
 BEGIN
 	PERFORM bt._lock_mobiles(keys);

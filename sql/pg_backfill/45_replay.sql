@@ -161,7 +161,7 @@ $$;
 COMMENT ON FUNCTION backfill.rehearse_messages(text, timestamp, timestamp, text, boolean) IS 'the messages of a rehearsal, with what would become of each';
 
 CREATE FUNCTION backfill.replay(pipeline text, range_from timestamp, range_to timestamp, redo text DEFAULT 'lacking', deliver boolean DEFAULT false,
-	downstream boolean DEFAULT false) RETURNS TABLE (run_id bigint, window_from timestamptz, window_to timestamptz, state text)
+	downstream boolean DEFAULT false) RETURNS TABLE (replay_id bigint, run_id bigint, window_from timestamptz, window_to timestamptz, state text)
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -174,7 +174,7 @@ BEGIN
 		RAISE NOTICE 'replay % will deliver % messages; backfill.rehearse_messages shows them, backfill.cancel_replay(%) stops it', wanted, would_send, wanted;
 	END IF;
 	RAISE NOTICE 'replay % waits for a session: CALL backfill.run_requested(%)', wanted, quote_literal(pipeline);
-	RETURN QUERY SELECT r.run_id, r.window_from, r.window_to, r.state FROM backfill.run r WHERE r.replay_id = wanted ORDER BY r.window_from;
+	RETURN QUERY SELECT r.replay_id, r.run_id, r.window_from, r.window_to, r.state FROM backfill.run r WHERE r.replay_id = wanted ORDER BY r.window_from;
 END $$;
 COMMENT ON FUNCTION backfill.replay(text, timestamp, timestamp, text, boolean, boolean) IS
 	'asks for one run a slot over a range of local times, oldest first; silent unless deliver; asked for again while open, answers the first';

@@ -51,4 +51,4 @@ COMMENT ON FUNCTION backfill.create_roles() IS
 
 REVOKE ALL ON ALL ROUTINES IN SCHEMA backfill FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION backfill.ok(text), backfill.skip(text), backfill.stop(text), backfill.fail(text),
-	backfill.mode(), backfill.is_replay(), backfill.run_time(), backfill.run_window() TO PUBLIC;
+	backfill.mode(), backfill.is_replay(), backfill.run_time(), backfill.run_window(), backfill.is_recipient(text) TO PUBLIC;

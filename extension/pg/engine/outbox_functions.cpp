@@ -33,6 +33,16 @@ BACKFILL_FUNCTION(pg_backfill__default_channel) {
 	return Param::of(core::default_channel(core::read_recipient(Args(fcinfo).text(0, "recipient")))).value;
 }
 
+// (recipient)
+BACKFILL_FUNCTION(pg_backfill_is_recipient) {
+	try {
+		core::read_recipient(Args(fcinfo).text(0, "recipient"));
+		PG_RETURN_BOOL(true);
+	} catch (const core::Error &) {
+		PG_RETURN_BOOL(false);
+	}
+}
+
 // (mode, opted_in, run_time, deliver_until)
 BACKFILL_FUNCTION(pg_backfill__suppression) {
 	const Args args(fcinfo);

@@ -15,13 +15,13 @@ namespace report {
 // A key and the JSON text of its value; an empty text leaves the key out.
 using Member = std::pair<std::string, std::string>;
 
-inline std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+inline std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 inline std::string object(const std::vector<Member> &members) {
 	std::string json;
 	for (const auto &[key, value] : members)
 		if (!value.empty())
-			json += (json.empty() ? "" : ", ") + quoted(key) + ": " + value;
+			json += (json.empty() ? "" : ", ") + in_quotes(key) + ": " + value;
 	return "{" + json + "}";
 }
 
@@ -37,10 +37,10 @@ inline std::string changed(std::vector<Member> members, std::initializer_list<Me
 }
 
 inline std::string account(std::initializer_list<Member> changes = {}) {
-	return changed({{"Subscriber_Name", quoted("State Bank of India")}, {"Account_Number", quoted("XXXX1001")}, {"Account_Type", quoted("02")},
-		{"Open_Date", quoted("20190615")}, {"Highest_Credit_or_Original_Loan_Amount", quoted("3500000")}, {"Account_Status", quoted("11")},
-		{"Current_Balance", quoted("2780000")}, {"Amount_Past_Due", quoted("0")}, {"Date_Reported", quoted("20261031")}, {"Date_Closed", "null"},
-		{"Repayment_Tenure", quoted("240")}, {"AccountHoldertypeCode", quoted("1")}}, changes);
+	return changed({{"Subscriber_Name", in_quotes("State Bank of India")}, {"Account_Number", in_quotes("XXXX1001")}, {"Account_Type", in_quotes("02")},
+		{"Open_Date", in_quotes("20190615")}, {"Highest_Credit_or_Original_Loan_Amount", in_quotes("3500000")}, {"Account_Status", in_quotes("11")},
+		{"Current_Balance", in_quotes("2780000")}, {"Amount_Past_Due", in_quotes("0")}, {"Date_Reported", in_quotes("20261031")}, {"Date_Closed", "null"},
+		{"Repayment_Tenure", in_quotes("240")}, {"AccountHoldertypeCode", in_quotes("1")}}, changes);
 }
 
 // accounts: the JSON text of CAIS_Account_DETAILS.

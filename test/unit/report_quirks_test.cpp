@@ -169,7 +169,7 @@ TEST("history: any order, duplicates, unpadded months, days past due in words") 
 }
 
 TEST("lender names") {
-	const auto lender = [](const std::string &name) { return read_account({{"Subscriber_Name", quoted(name)}}).lender; };
+	const auto lender = [](const std::string &name) { return read_account({{"Subscriber_Name", in_quotes(name)}}).lender; };
 	check_equal(lender(" icicibank"), "ICICI BANK", "a blank before it");
 	check_equal(lender("\u00A0State  Bank\u00A0of India\u00A0"), "STATE BANK OF INDIA", "no-break spaces");
 	check_equal(lender("J&amp;amp;K Bank Ltd."), lender("J&K Bank"), "escaped twice");
@@ -234,7 +234,7 @@ TEST("a home loan last reported more than a year before the report") {
 }
 
 TEST("no hit and no accounts are final answers of two kinds") {
-	const auto said = [](const char *text) { return outcome(read(with_accounts("null", {{"UserMessage", object({{"UserMessageText", quoted(text)}})}}))); };
+	const auto said = [](const char *text) { return outcome(read(with_accounts("null", {{"UserMessage", object({{"UserMessageText", in_quotes(text)}})}}))); };
 	check_equal(said("Normal Response"), "skipped no_accounts", "normal");
 	check_equal(said("SYS100004 (No record found)"), "skipped no_hit", "no record");
 	check_equal(said("SYS100005"), "skipped no_hit", "the other code");

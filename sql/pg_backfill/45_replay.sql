@@ -226,7 +226,7 @@ CREATE VIEW backfill.replay_progress AS
 COMMENT ON VIEW backfill.replay_progress IS 'replays, with how many of their slots are done';
 
 CREATE VIEW backfill.run_history AS
-	SELECT r.run_id, p.name AS pipeline, r.mode, r.state, r.window_from, r.window_to, r.scan_from, r.scan_to, r.requested_by, r.started_at, r.finished_at,
+	SELECT r.run_id, p.name AS pipeline, r.mode, r.state, r.window_from, r.window_to, r.scan_from, r.scan_to, r.left_out_from, r.next_watermark, r.held_by, r.requested_by, r.started_at, r.finished_at,
 		r.candidates, r.changed, r.unchanged, r.skipped, r.failed, r.newly_failed, r.sqlstate, r.error, r.replay_id
 	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id);
 COMMENT ON VIEW backfill.run_history IS 'runs with their tallies';

@@ -47,7 +47,8 @@ CREATE FUNCTION image() RETURNS text LANGUAGE sql AS $$
 -- A run that emits some keys. Windows are days; the third day is today, more or less.
 CREATE FUNCTION emit(mode text, deliver boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-	run bigint;
+	replay bigint;
+	run bigint := nextval('backfill.run_run_id_seq') * CASE mode WHEN 'rehearsal' THEN -1 ELSE 1 END;
 	day timestamptz;
 	who text;
 	id bigint;
@@ -55,9 +56,14 @@ DECLARE
 	is_new boolean;
 	stale boolean;
 BEGIN
-	INSERT INTO backfill.run AS r (pipeline_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, deliver, requested_by, requested_at, finished_at)
-	SELECT p.pipeline_id, emit.mode, 'succeeded', '2026-11-01', '2026-11-02', '2026-11-01', '2026-11-02', now_(), emit.deliver, 'x', now_(), now_()
-	FROM backfill.pipeline p RETURNING r.run_id INTO run;
+	IF mode = 'replay' THEN
+		INSERT INTO backfill.replay AS y (pipeline_id, replay_from, replay_to, redo, deliver, downstream, requested_by, requested_at)
+		SELECT p.pipeline_id, '2026-11-01', '2026-11-02', 'lacking', emit.deliver, false, 'x', now_() FROM backfill.pipeline p RETURNING y.replay_id INTO replay;
+	END IF;
+	INSERT INTO backfill.run (run_id, pipeline_id, replay_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, deliver, requested_by, requested_at, finished_at)
+	SELECT run, p.pipeline_id, replay, CASE mode WHEN 'replay' THEN 'replay' ELSE 'live' END, 'succeeded', '2026-11-01', '2026-11-02', '2026-11-01', '2026-11-02',
+		now_(), emit.deliver, 'x', now_(), now_()
+	FROM backfill.pipeline p;
 	FOR i IN 1..pick(3) LOOP
 		day := '2026-11-02'::timestamptz + (pick(3) - 1) * interval '1 day';
 		who := (ARRAY['slack:#a', 'webhook:b'])[pick(2)];
@@ -243,7 +249,7 @@ DECLARE
 	dice integer;
 BEGIN
 	DELETE FROM backfill.emission; DELETE FROM backfill.superseded; DELETE FROM backfill.intervention; DELETE FROM backfill.undelivered;
-	DELETE FROM backfill.delivery; DELETE FROM backfill.message; DELETE FROM backfill.run;
+	DELETE FROM backfill.delivery; DELETE FROM backfill.message; DELETE FROM backfill.run; DELETE FROM backfill.replay;
 	DELETE FROM claim; DELETE FROM received; DELETE FROM allowed; DELETE FROM accepted; DELETE FROM emitted; DELETE FROM person; DELETE FROM move;
 	PERFORM setseed(seed);
 	PERFORM set_config('backfill.test_clock_seconds', extract(epoch FROM '2026-11-03 10:00+00'::timestamptz)::text, false);

@@ -11,14 +11,18 @@ RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	p backfill.pipeline;
 	w record;
-	run bigint;
+	replay bigint;
+	run bigint := nextval('backfill.run_run_id_seq') * CASE mode WHEN 'rehearsal' THEN -1 ELSE 1 END;
 	told bigint;
 BEGIN
 	SELECT * INTO p FROM backfill.pipeline q WHERE q.name = 'told';
 	SELECT * INTO w FROM backfill._message_window(day::timestamp AT TIME ZONE p.timezone, NULL, NULL, p.slot, p.timezone);
-	INSERT INTO backfill.run AS r (pipeline_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, deliver, requested_by, requested_at, finished_at)
-	SELECT p.pipeline_id, tell.mode, 'succeeded', w.window_from, w.window_to, w.window_from, w.window_to, tell.at, tell.deliver, 'x', now(), now()
-	RETURNING r.run_id INTO run;
+	IF mode = 'replay' THEN
+		INSERT INTO backfill.replay AS y (pipeline_id, replay_from, replay_to, redo, deliver, downstream, requested_by, requested_at)
+		VALUES (p.pipeline_id, w.window_from, w.window_to, 'lacking', deliver, false, 'x', now()) RETURNING y.replay_id INTO replay;
+	END IF;
+	INSERT INTO backfill.run (run_id, pipeline_id, replay_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, deliver, requested_by, requested_at, finished_at)
+	VALUES (run, p.pipeline_id, replay, CASE mode WHEN 'replay' THEN 'replay' ELSE 'live' END, 'succeeded', w.window_from, w.window_to, w.window_from, w.window_to, at, deliver, 'x', now(), now());
 	told := backfill._emit(run, p.pipeline_id, mode, deliver, at, w.window_from, w.window_to, NULL, who, 'note', payload, channel);
 	RETURN (SELECT e.state || ' ' || e.reason FROM backfill.emission e WHERE (e.run_id, e.message_id) = (run, told));
 END $$;
@@ -110,6 +114,7 @@ SELECT * FROM backfill.check_invariants();
 BEGIN;
 SELECT tell('slack:#a', '2026-11-03', '5', 'rehearsal'), tell('slack:#new', '2026-11-03', '1', 'rehearsal'), tell('slack:#new', '2026-10-03', '1', 'rehearsal'),
 	tell('slack:#other', '2026-10-03', '1', 'rehearsal', true);
+SELECT regexp_replace(v, '-\d+', 'N') AS violation, count(*) FROM backfill.check_invariants() v GROUP BY 1 ORDER BY 1;
 ROLLBACK;
 SELECT count(*) FROM backfill.message;
 

@@ -4,9 +4,13 @@ SET timezone = 'UTC';
 SET client_min_messages = warning;
 SET backfill.test_clock_seconds = 1793700000;
 INSERT INTO backfill.pipeline (name, owner, candidates, key_type, search_path) VALUES ('told', 'somebody', 'SELECT 1', 'bigint', 'public');
-INSERT INTO backfill.run (pipeline_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, requested_by, requested_at, finished_at)
-SELECT pipeline_id, mode, 'succeeded', '2026-11-02 00:00+00', '2026-11-03 00:00+00', now(), now(), backfill._clock(), 'x', now(), now()
-FROM backfill.pipeline, unnest('{live,replay}'::text[]) mode WHERE name = 'told';
+WITH replay AS (
+	INSERT INTO backfill.replay (pipeline_id, replay_from, replay_to, redo, deliver, downstream, requested_by, requested_at)
+	SELECT pipeline_id, '2026-11-02 00:00+00', '2026-11-03 00:00+00', 'lacking', false, false, 'x', now() FROM backfill.pipeline WHERE name = 'told'
+	RETURNING replay_id)
+INSERT INTO backfill.run (pipeline_id, replay_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, requested_by, requested_at, finished_at)
+SELECT pipeline_id, CASE mode WHEN 'replay' THEN replay_id END, mode, 'succeeded', '2026-11-02 00:00+00', '2026-11-03 00:00+00', now(), now(), backfill._clock(), 'x', now(), now()
+FROM replay, backfill.pipeline, unnest('{live,replay}'::text[]) mode WHERE name = 'told';
 CREATE FUNCTION tell(who text, payload jsonb DEFAULT '1', how text DEFAULT 'live', deliver boolean DEFAULT false) RETURNS bigint LANGUAGE sql AS $$
 	SELECT backfill._emit(run_id, pipeline_id, mode, tell.deliver, run_time, window_from, window_to, NULL, who, 'note', payload, 'chat') FROM backfill.run
 	WHERE mode = how ORDER BY run_id DESC LIMIT 1 $$;

@@ -45,6 +45,7 @@ DROP TABLE reference;
 SELECT backfill.publish('daily', 'SELECT day, 1 / (amount - amount), note, extra FROM source');
 SELECT backfill.publish('daily', $$ SELECT day, -1, note, extra FROM source $$);
 SELECT backfill.publish('daily', $$ SELECT '2026-12-01'::date, 1, 'x', '{}'::json FROM source $$);
+\set VERBOSITY sqlstate
 SELECT backfill.publish('daily', 'SELECT day FROM source) s; DROP TABLE source; SELECT * FROM (SELECT 1');
 SELECT backfill.publish('daily', 'SELECT nothing FROM nowhere');
 \set VERBOSITY default

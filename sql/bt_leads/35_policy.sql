@@ -42,12 +42,16 @@ CREATE FUNCTION bt._stamp_policy() RETURNS trigger
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
+	IF TG_OP = 'INSERT' THEN
+		-- The row of a dump comes after the one of this script, and is the one that counts.
+		DELETE FROM bt.policy;
+	END IF;
 	NEW.fingerprint := '';
 	NEW.fingerprint := sha256(convert_to(NEW::text, 'UTF8'));
 	RETURN NEW;
 END $$;
-COMMENT ON FUNCTION bt._stamp_policy() IS 'trigger: keeps the fingerprint of the settings';
+COMMENT ON FUNCTION bt._stamp_policy() IS 'trigger: one row, a new one replaces it; keeps the fingerprint of the settings';
 CREATE TRIGGER stamp_policy BEFORE INSERT OR UPDATE ON bt.policy FOR EACH ROW EXECUTE FUNCTION bt._stamp_policy();
-COMMENT ON TRIGGER stamp_policy ON bt.policy IS 'keeps the fingerprint of the settings';
+COMMENT ON TRIGGER stamp_policy ON bt.policy IS 'one row, with the fingerprint of its settings';
 
 INSERT INTO bt.policy DEFAULT VALUES;

@@ -51,7 +51,7 @@ COMMENT ON COLUMN bt.unified_report.report_at IS 'the newest of the reports';
 COMMENT ON COLUMN bt.unified_report.experian_score IS 'scores stay apart: they are not on one scale';
 
 CREATE TABLE bt.unified_loan (
-	mobile        text COLLATE "C" NOT NULL REFERENCES bt.unified_report ON DELETE CASCADE,
+	mobile        text COLLATE "C" NOT NULL,
 	loan_id       text COLLATE "C" NOT NULL,
 	bureaus       text[] NOT NULL,
 	positions     integer[] NOT NULL,
@@ -67,6 +67,27 @@ COMMENT ON COLUMN bt.unified_loan.positions IS 'where it stands in the reports o
 COMMENT ON COLUMN bt.unified_loan.provenance IS 'whose value each field has, as field:bureau; null where one bureau knows the loan';
 COMMENT ON COLUMN bt.unified_loan.disagreements IS 'values of other bureaus that lost';
 COMMENT ON COLUMN bt.unified_loan.position IS 'in the unified report, from 1';
+
+-- As with tradelines: written in one statement with their report, and gone with it.
+CREATE FUNCTION bt._forget_loans() RETURNS trigger
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off
+	AS $$
+BEGIN
+	IF TG_OP = 'TRUNCATE' THEN
+		TRUNCATE bt.unified_loan;
+	ELSE
+		DELETE FROM bt.unified_loan l WHERE l.mobile = ANY (ARRAY(SELECT g.mobile FROM gone g));
+	END IF;
+	RETURN NULL;
+END $$;
+COMMENT ON FUNCTION bt._forget_loans() IS 'trigger: no loan without its report';
+CREATE TRIGGER forget_loans AFTER DELETE ON bt.unified_report REFERENCING OLD TABLE AS gone
+	FOR EACH STATEMENT EXECUTE FUNCTION bt._forget_loans();
+COMMENT ON TRIGGER forget_loans ON bt.unified_report IS 'no loan without its report';
+CREATE TRIGGER forget_all_loans AFTER TRUNCATE ON bt.unified_report
+	FOR EACH STATEMENT EXECUTE FUNCTION bt._forget_loans();
+COMMENT ON TRIGGER forget_all_loans ON bt.unified_report IS 'no loan without its report';
 
 -- The opposite of storing it, for what comes after.
 CREATE FUNCTION bt._unified_reading(u bt.unified_report) RETURNS bt.unified_reading

@@ -25,6 +25,20 @@ SELECT backfill.add_step('orders', 'price', done => 'SELECT EXISTS (SELECT FROM 
 SQL
 $node->safe_psql('postgres', q{CALL backfill.run('orders')}) for 1 .. 2;
 
+# One lead with everything that can be made for it, and a setting that is not the one the install script brings.
+$node->safe_psql('postgres', <<'SQL');
+UPDATE bt.policy SET stale_after_months = 6;
+INSERT INTO bt.lead (mobile) VALUES ('7000000001');
+INSERT INTO bt.credit_report (mobile, body) VALUES ('7000000001', convert_to('{"INProfileResponse": {"Header": {"ReportDate": "20261125",
+	"ReportTime": "101530"}, "SCORE": {"BureauScore": "750"}, "CAIS_Account": {"CAIS_Account_DETAILS": {"Subscriber_Name": "HDFC Bank",
+	"Account_Number": "XXXX1234", "Account_Type": "02", "Open_Date": "20190615", "Highest_Credit_or_Original_Loan_Amount": "3500000",
+	"Account_Status": "11", "Current_Balance": "200", "Date_Reported": "20261031", "AccountHoldertypeCode": "1"}}}}', 'UTF8'));
+SELECT bt.normalize_report('{1}');
+SELECT bt.unify_reports('{1}');
+SELECT bt.group_loans('{1}');
+SELECT bt.update_web_status('{1}');
+SQL
+
 my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump.sql';
 command_ok([ 'pg_dump', '--file', $dump, $node->connstr('postgres') ], 'dump');
 command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '--single-transaction', '--file', $dump, '--dbname', $node->connstr('restored') ],
@@ -45,6 +59,15 @@ for my $table (qw(pipeline step run step_count step_event item_failure))
 {
 	cmp_ok($node->safe_psql('restored', "SELECT count(*) FROM backfill.$table"), '>', 0, "$table was not empty");
 }
+
+for my $table (qw(lead credit_report normalized_report tradeline unified_report unified_loan loan_grouping loan_group balance_transfer
+	web_status_event policy))
+{
+	is($node->safe_psql('restored', "SELECT count(*) FROM bt.$table"), 1, "$table has its row");
+}
+is($node->safe_psql('restored', <<'SQL'), 0, 'and nothing of it is stale');
+SELECT count(*) FROM (SELECT bt.normalize_report_lacking('{1}') UNION ALL SELECT bt.unify_reports_lacking('{1}') UNION ALL SELECT bt.group_loans_lacking('{1}')) x
+SQL
 
 my $sequences = q{SELECT oid::regclass, pg_sequence_last_value(oid) FROM pg_class
 	WHERE relkind = 'S' AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('backfill', 'bt')) ORDER BY 1::text};

@@ -61,6 +61,9 @@ TEST("recipients that a channel can be given, and those that would mislead it") 
 	      std::string_view("slack:a\xE2\x81\xA6" "b")})
 		check(!accepts(bad), "accepted " + std::string(bad));
 
+	std::string const label = "." + std::string(62, 'd');
+	check(accepts("email:a@b" + label + label + label + label.substr(0, 62)), "refused 254 bytes of e-mail address");
+	check(!accepts("email:a@b" + label + label + label + label), "accepted 255 bytes of e-mail address");
 	check(!accepts("file:" + std::string(400, 'a')), "accepted a long recipient");
 	check(default_channel(read_recipient("email:a@b.example")) == "smtp", "e-mail goes by smtp");
 	check(default_channel(read_recipient("nats:a")) == "nats", "nats goes by nats");

@@ -151,7 +151,13 @@ regress: installed ## pg_regress tests, on a throw-away server
 isolation: installed ## isolation tests, on a throw-away server
 	$(call run_regress,isolation/pg_isolation_regress $(ISOLATION_OPTS) $(ISOLATION))
 
-tap: installed ## TAP tests, each with servers of its own (PROVE_TESTS=test/t/001_... for some)
+# Makes faults on purpose; loaded by tests and never installed.
+FAULTPOINT = build/fault/faultpoint.so
+$(FAULTPOINT): test/fault/faultpoint.c
+	@$(MKDIR_P) $(@D)
+	$(CC) -O1 -g -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror -fPIC -shared -isystem $(includedir_server) -o $@ $<
+
+tap: installed $(FAULTPOINT) ## TAP tests, each with servers of its own (PROVE_TESTS=test/t/001_... for some)
 	@test/env/run-tap $(PROVE_TESTS)
 
 # PROPERTY_SCHEDULES and PROPERTY_SEED say how many and which.

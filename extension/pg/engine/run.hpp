@@ -43,6 +43,7 @@ private:
 	void tell(int level, const std::string &line) const;
 	[[noreturn]] void break_off(const std::string &step, const std::string &reason, const std::string &why,
 	                            const std::string &hint);
+	void succeed();
 	void finish(const std::string &state, const std::string &sqlstate = {}, const std::string &error = {});
 
 	Pipeline pipeline_;

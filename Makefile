@@ -128,6 +128,11 @@ isolation: installed ## isolation tests, on a throw-away server
 tap: installed ## TAP tests, each with servers of its own (PROVE_TESTS=test/t/001_... for some)
 	@test/env/run-tap $(PROVE_TESTS)
 
+# PROPERTY_SCHEDULES and PROPERTY_SEED say how many and which.
+property: export PROPERTY_SCHEDULES ?= 50000
+property: installed ## many random lives of messages, more than the tests try
+	@test/env/run-tap test/t/020_outbox_property.pl
+
 lint: build lint-clang ## layer, longjmp, naming and SQL rules; exported symbols; clang++ -Werror
 	@perl test/lint/can_fail.pl
 	@perl test/lint/rules.pl .
@@ -160,4 +165,4 @@ test: ## everything, set-up included; ends with `N passed, N failed`
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t h; do printf '%-10s %s\n' "$$t" "$$h"; done
 
-.PHONY: all build install-more uninstall-more installed unit regress isolation tap lint lint-clang bench packages demo test help
+.PHONY: all build install-more uninstall-more installed unit regress isolation tap property lint lint-clang bench packages demo test help

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "bureau/warning.hpp"
+
 namespace bureau {
 
 namespace {
@@ -27,7 +29,7 @@ TransferDecision decide_transfer(const UnifiedReport &report, const Policy &poli
 		decision.reason = report.reason;
 		return decision;
 	}
-	const bool mismatch = std::ranges::any_of(report.warnings, [](const Warning &warning) { return warning.code == "identity_mismatch"; });
+	const bool mismatch = std::ranges::any_of(report.warnings, [](const Warning &warning) { return warning.code == to_text(WarningCode::identity_mismatch); });
 	if (mismatch && !policy.identity_mismatch_fires) {
 		decision.reason = "identity_mismatch";
 		return decision;

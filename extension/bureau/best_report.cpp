@@ -5,6 +5,8 @@
 
 namespace bureau {
 
+bool is_hit(const Reading &reading) noexcept { return reading.reason != "no_hit" && reading.reason != "name_not_found"; }
+
 bool is_better(const ReportRank &a, const ReportRank &b) noexcept {
 	const auto rank = [](const ReportRank &r) { return std::tie(r.hit, r.complete, r.report_unix_ms, r.received, r.id); };
 	return rank(a) > rank(b);

@@ -5,7 +5,12 @@
 #include <optional>
 #include <span>
 
+#include "bureau/reading.hpp"
+
 namespace bureau {
+
+// Whether the bureau knows the borrower; of a reading that did not fail.
+bool is_hit(const Reading &reading) noexcept;
 
 // What decides which of several reports of one bureau and one mobile speaks for the borrower.
 struct ReportRank {

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "bureau/warning.hpp"
+
 namespace bureau {
 
 namespace {
@@ -66,7 +68,7 @@ private:
 			member.role = is_home_loan(loan, policy_) ? Role::topup : Role::lap;
 			group.outstanding = sum(group.outstanding, outstanding(loan));
 			if (is_stale(loan, policy_, report_day_))
-				warn({"tradeline_stale", "reported"});
+				warn({std::string(to_text(WarningCode::tradeline_stale)), "reported"});
 		}
 		group.members.front().role = Role::primary;
 	}

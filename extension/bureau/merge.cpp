@@ -4,9 +4,11 @@
 #include <map>
 #include <set>
 
+#include "bureau/best_report.hpp"
 #include "bureau/codes.hpp"
 #include "bureau/duplicates.hpp"
 #include "bureau/stable_hash.hpp"
+#include "bureau/warning.hpp"
 #include "core/error.hpp"
 
 namespace bureau {
@@ -15,23 +17,27 @@ namespace {
 
 using Readings = std::vector<const Reading *>;
 
+// In the bureaus' order. Those of no bureau are no-hits that name none: they only give a reason.
 Readings usable(std::span<const Reading *const> readings) {
 	Readings used;
 	for (const Reading *reading : readings)
-		if (reading->outcome != Outcome::failed && reading->bureau)
+		if (reading->outcome != Outcome::failed)
 			used.push_back(reading);
-	std::ranges::sort(used, {}, [](const Reading *reading) { return *reading->bureau; });
-	const auto same = std::ranges::adjacent_find(used, {}, [](const Reading *reading) { return *reading->bureau; });
-	if (same != used.end())
+	std::ranges::stable_sort(used, {}, &Reading::bureau);
+	const auto same_bureau = [](const Reading *a, const Reading *b) { return a->bureau && a->bureau == b->bureau; };
+	if (std::ranges::adjacent_find(used, same_bureau) != used.end())
 		throw backfill::core::Error(backfill::core::ErrorCode::invalid_argument, "two reports of one bureau", "Pass only the best report of each bureau.");
 	return used;
 }
 
 std::vector<BureauLoan> loans_of(const Readings &readings) {
 	std::vector<BureauLoan> loans;
-	for (const Reading *reading : readings)
+	for (const Reading *reading : readings) {
+		if (!reading->bureau)
+			continue;
 		for (const Tradeline *loan : distinct_loans(reading->tradelines))
 			loans.push_back({loan, *reading->bureau, reading->complete, reading->report_unix_ms});
+	}
 	std::ranges::sort(loans, loan_before);
 	return loans;
 }
@@ -72,24 +78,27 @@ UnifiedLoan unified_loan(std::span<const BureauLoan> members, LoanIds &ids) {
 	return loan;
 }
 
+// A bureau that knows the borrower outweighs those that do not; not found at all outweighs not found by this name.
 std::string reason_for_nothing(const Readings &readings) {
 	if (readings.empty())
 		return "no_report";
-	const bool hit = std::ranges::any_of(readings, [](const Reading *reading) { return reading->reason != "no_hit"; });
-	return hit ? "no_accounts" : "no_hit";
+	const auto any = [&](auto holds) { return std::ranges::any_of(readings, holds); };
+	if (any([](const Reading *reading) { return is_hit(*reading); }))
+		return "no_accounts";
+	return any([](const Reading *reading) { return reading->reason == "no_hit"; }) ? "no_hit" : "name_not_found";
 }
 
 void describe_borrower(const Readings &readings, UnifiedReport &report) {
 	std::set<std::string_view> pans;
 	for (const Reading *reading : readings) {
-		if (reading->score)
+		if (reading->bureau && reading->score)
 			report.scores.push_back({*reading->bureau, *reading->score});
 		if (!reading->pan.empty())
 			pans.insert(reading->pan);
 		report.newest_unix_ms = std::max(report.newest_unix_ms, reading->report_unix_ms);
 	}
 	if (pans.size() > 1)
-		report.warnings.push_back({"identity_mismatch", "pan"});
+		report.warnings.push_back({std::string(to_text(WarningCode::identity_mismatch)), "pan"});
 }
 
 } // namespace

@@ -41,7 +41,7 @@ struct UnifiedReport {
 	std::vector<UnifiedLoan> loans;            // by opening day and amount
 	std::vector<BureauScore> scores;           // in the bureaus' order
 	std::optional<std::int64_t> newest_unix_ms; // the newest of the reports
-	std::string reason;                        // why there are no loans: no_hit, no_accounts, no_report; empty if there are
+	std::string reason;                        // why there are no loans: no_hit, name_not_found, no_accounts, no_report; empty if there are
 	std::vector<Warning> warnings;             // identity_mismatch: the reports name different PANs
 
 	bool operator==(const UnifiedReport &) const = default;

@@ -46,7 +46,9 @@ Gate gate_of_status(const Tradeline &loan, const Policy &policy) {
 	case StatusClass::over: return Gate::closed;
 	case StatusClass::unknown: break;
 	}
-	return loan.status_code.empty() && policy.missing_status_fires ? Gate::passed : Gate::unknown_status;
+	// Status 0 without a balance: what stops it is the balance.
+	const bool fires = loan.status_code.empty() ? policy.missing_status_fires : status_number(loan.status_code) == 0 && policy.zero_status_fires;
+	return fires ? Gate::passed : Gate::unknown_status;
 }
 
 } // namespace

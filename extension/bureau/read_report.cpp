@@ -110,7 +110,7 @@ void judge(Report &report, const syntax::Unwrapper &unwrapper) {
 	if (accounts == 0) {
 		if (apply(unwrapper.verdict_around_root(), reading))
 			return;
-		return skip(reading, "no_accounts");
+		return skip(reading, report.no_record ? "no_hit" : "no_accounts");
 	}
 	if (!reading.score)
 		report.warnings.add(WarningCode::score_missing, Field::score);

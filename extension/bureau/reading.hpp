@@ -88,6 +88,8 @@ struct Reading {
 	int loans = 0;                      // after removing duplicates inside the report
 	std::vector<Tradeline> tradelines;  // as reported, duplicates inside the report included
 	std::string semantic_text;          // canonical text of what makes two reports the same data; hashed by the caller
+
+	bool operator==(const Reading &) const = default;
 };
 
 } // namespace bureau

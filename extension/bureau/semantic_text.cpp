@@ -15,8 +15,10 @@ public:
 	Line(std::string &to) : to_(to) {}
 
 	Line &operator<<(std::string_view text) {
-		for (const char c : text)
-			to_ += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+		const std::size_t start = to_.size();
+		to_ += text;
+		for (std::size_t at = start; at < to_.size(); ++at)
+			to_[at] = static_cast<unsigned char>(to_[at]) < ' ' ? ' ' : to_[at];
 		return end();
 	}
 

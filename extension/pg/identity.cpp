@@ -24,7 +24,8 @@ detail::Scope detail::enter(Oid user, int security, std::initializer_list<Settin
 
 void detail::leave(const Scope &scope) {
 	SetUserIdAndSecContext(scope.user, scope.security);
-	call([&]() noexcept { AtEOXact_GUC(true, scope.guc_level); });
+	// Not as at a commit: what the block itself has SET must not meet the caller's next statement.
+	call([&]() noexcept { AtEOXact_GUC(false, scope.guc_level); });
 }
 
 Oid owner_of_function(FunctionCallInfo fcinfo) {

@@ -36,13 +36,20 @@ CREATE TABLE bt.tradeline (
 );
 COMMENT ON TABLE bt.tradeline IS 'accounts of the normalized reports, as reported; see bt.tradeline_reading';
 
--- The checks of the first three steps ask this of a lead's mobile.
+-- The checks of the first three steps ask this of a lead's mobile. What is asked of a reading must hold of none too, in a
+-- FILTER or an ORDER BY: as a condition it would let the planner start at all the readings there are, and EXISTS could
+-- become a scan of them.
 CREATE VIEW bt.received_report AS
-	SELECT bt.mobile_number(r.mobile) AS mobile, r.id, r.received_at, n.id IS NOT NULL AS read, n.usable, n.outcome, n.reason,
+	SELECT bt.mobile_number(r.mobile) AS mobile, r.id, r.received_at, r.sha256, n.id IS NOT NULL AS read, n.usable, n.outcome, n.reason,
 		n.bureau, n.complete, n.report_at, n.semantic_sha256, n.id AS normalized_report_id
 	FROM bt.credit_report r
-	LEFT JOIN bt.normalized_report n ON n.credit_report_id = r.id AND n.body_sha256 = r.sha256;
-COMMENT ON VIEW bt.received_report IS 'credit reports by mobile number, each with the reading of its present body if there is one';
+	LEFT JOIN bt.normalized_report n ON n.credit_report_id = r.id AND n.body_sha256 = r.sha256
+	-- The same body delivered again is not another report.
+	WHERE n.id IS NOT NULL OR (
+		SELECT true FROM bt.credit_report e JOIN bt.normalized_report o ON o.credit_report_id = e.id AND o.body_sha256 = e.sha256
+		WHERE bt.mobile_number(e.mobile) = bt.mobile_number(r.mobile) AND e.sha256 = r.sha256
+		LIMIT 1) IS NOT TRUE;
+COMMENT ON VIEW bt.received_report IS 'credit reports by mobile number, each with the reading of its present body if there is one; without those whose body was read before';
 
 SELECT pg_catalog.pg_extension_config_dump('bt.normalized_report', '');
 SELECT pg_catalog.pg_extension_config_dump('bt.normalized_report_id_seq', '');

@@ -11,8 +11,8 @@ BEGIN
 	PERFORM pg_advisory_xact_lock(x'6274'::bigint << 48 | m.number)
 	FROM (
 		SELECT DISTINCT bt.mobile_number(l.mobile)::bigint AS number
-		FROM unnest(keys) k JOIN bt.lead l ON l.id = k
-		WHERE bt.mobile_number(l.mobile) IS NOT NULL
+		FROM bt.lead l
+		WHERE l.id = ANY (keys) AND bt.mobile_number(l.mobile) IS NOT NULL
 		ORDER BY 1) m;
 END $$;
 COMMENT ON FUNCTION bt._lock_mobiles(bigint[]) IS 'locks the mobiles of these leads until the transaction ends, in an order in which two sessions cannot deadlock';
@@ -20,7 +20,7 @@ COMMENT ON FUNCTION bt._lock_mobiles(bigint[]) IS 'locks the mobiles of these le
 CREATE FUNCTION bt._mobiles(keys bigint[]) RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL SAFE
 	BEGIN ATOMIC
-	SELECT array_agg(DISTINCT bt.mobile_number(l.mobile)) FROM unnest(keys) k JOIN bt.lead l ON l.id = k
-	WHERE bt.mobile_number(l.mobile) IS NOT NULL;
+	SELECT array_agg(DISTINCT bt.mobile_number(l.mobile)) FROM bt.lead l
+	WHERE l.id = ANY (keys) AND bt.mobile_number(l.mobile) IS NOT NULL;
 	END;
 COMMENT ON FUNCTION bt._mobiles(bigint[]) IS 'mobile numbers of these leads, each once, sorted';

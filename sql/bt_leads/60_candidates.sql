@@ -1,7 +1,7 @@
 
 -- Which leads a run looks at. The cost follows what arrived in the range: each branch starts from an index on arrival
--- and goes to leads by index. The settings keep the planner from starting at all the stuck leads, whatever it
--- believes of a table that was empty when the plan was made.
+-- and goes to leads by index. OFFSET 0 and the settings keep the planner from starting at all the stuck leads, whatever
+-- it believes of a table that was empty when the plan was made.
 
 CREATE FUNCTION bt.candidates(scan_from timestamptz, scan_to timestamptz)
 	RETURNS TABLE (lead_id bigint, item_time timestamptz)
@@ -18,7 +18,9 @@ BEGIN
 				FROM bt.credit_report r
 				WHERE r.received_at >= scan_from AND r.received_at < scan_to
 				GROUP BY 1)
-			SELECT l.id, a.at FROM arrived a JOIN bt.lead l ON bt.mobile_number(l.mobile) = a.mobile;
+			SELECT l.id, a.at
+			FROM arrived a
+			CROSS JOIN LATERAL (SELECT q.id FROM bt.lead q WHERE bt.mobile_number(q.mobile) = a.mobile OFFSET 0) l;
 	ELSE
 		RETURN QUERY
 			WITH arrived AS MATERIALIZED (
@@ -28,8 +30,11 @@ BEGIN
 				GROUP BY 1)
 			SELECT c.id, max(c.at)
 			FROM (
-				SELECT l.id, a.at FROM arrived a JOIN bt.lead l ON bt.mobile_number(l.mobile) = a.mobile
-				WHERE l.status IN ('initiated', 'no_home_loan')
+				SELECT l.id, a.at
+				FROM arrived a
+				CROSS JOIN LATERAL (
+					SELECT q.id FROM bt.lead q
+					WHERE bt.mobile_number(q.mobile) = a.mobile AND q.status IN ('initiated', 'no_home_loan') OFFSET 0) l
 				UNION ALL
 				-- Its report may lie outside the range, before the lead itself: then nothing else would ever find it.
 				SELECT l.id, l.status_changed_at FROM bt.lead l

@@ -23,18 +23,20 @@ DECLARE
 	unread bigint[];
 BEGIN
 	PERFORM bt._lock_mobiles(keys);
+	-- Of one body that was delivered several times, the first delivery.
 	unread := ARRAY(
-		SELECT DISTINCT r.id
-		FROM unnest(keys) k JOIN bt.lead l ON l.id = k JOIN bt.received_report r ON r.mobile = bt.mobile_number(l.mobile)
-		WHERE NOT r.read
-		ORDER BY r.id);
+		SELECT min(r.id)
+		FROM bt.received_report r
+		WHERE r.mobile = ANY (bt._mobiles(keys)) AND NOT r.read
+		GROUP BY r.mobile, r.sha256
+		ORDER BY 1);
 
 	-- Readings of bodies that are there no more.
 	DELETE FROM bt.normalized_report n WHERE n.credit_report_id = ANY (unread);
 
 	WITH reading AS MATERIALIZED (
 		SELECT nextval('bt.normalized_report_id_seq') AS id, r.id AS credit_report_id, r.sha256, bt.read_report(r.body) AS said
-		FROM unnest(unread) u JOIN bt.credit_report r ON r.id = u
+		FROM bt.credit_report r WHERE r.id = ANY (unread)
 	), normalized AS (
 		INSERT INTO bt.normalized_report (id, credit_report_id, body_sha256, reader_version, outcome, reason, complete, bureau, report_at,
 			semantic_sha256, score, loans, report_number, mobile, name, pan, warnings, warning_fields)
@@ -53,7 +55,7 @@ BEGIN
 			SELECT r.usable, r.outcome, r.reason FROM bt.received_report r
 			WHERE r.mobile = bt.mobile_number(l.mobile)
 			-- A usable reading first; then a failure, the latest, which hides what a no-hit beside it would say.
-			ORDER BY r.usable DESC, r.outcome = 'failed' DESC, r.received_at DESC, r.id DESC
+			ORDER BY r.usable DESC NULLS LAST, r.outcome = 'failed' DESC, r.received_at DESC, r.id DESC
 			LIMIT 1) s ON true
 		WHERE s.usable IS NOT TRUE;
 END $$;
@@ -62,9 +64,12 @@ COMMENT ON FUNCTION bt.normalize_report(bigint[]) IS 'reads each unread report o
 CREATE FUNCTION bt._clear_normalize_report(keys bigint[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE
 	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan
+	SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 	AS $$
 BEGIN
 	PERFORM bt._lock_mobiles(keys);
-	DELETE FROM bt.normalized_report n USING bt.credit_report r WHERE n.credit_report_id = r.id AND bt.mobile_number(r.mobile) = ANY (bt._mobiles(keys));
+	DELETE FROM bt.normalized_report n
+	WHERE n.credit_report_id = ANY (ARRAY(SELECT r.id FROM bt.credit_report r WHERE bt.mobile_number(r.mobile) = ANY (bt._mobiles(keys))));
 END $$;
 COMMENT ON FUNCTION bt._clear_normalize_report(bigint[]) IS 'removes the readings of the leads'' reports, so that they are read again';

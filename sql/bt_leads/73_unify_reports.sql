@@ -35,8 +35,9 @@ CREATE FUNCTION bt.unify_reports_lacking(keys bigint[]) RETURNS SETOF bigint
 	LEFT JOIN bt.unified_report u ON u.mobile = bt.mobile_number(l.mobile)
 	WHERE (
 		SELECT u.fingerprint = bt.source_fingerprint(r.bureau, r.complete, r.report_at, r.received_at, r.id, r.normalized_report_id, r.semantic_sha256)
+			FILTER (WHERE r.usable)
 		FROM bt.received_report r
-		WHERE r.mobile = bt.mobile_number(l.mobile) AND r.usable) IS NOT TRUE;
+		WHERE r.mobile = bt.mobile_number(l.mobile)) IS NOT TRUE;
 	END;
 COMMENT ON FUNCTION bt.unify_reports_lacking(bigint[]) IS 'leads whose unified report is not made of the best reports there are';
 
@@ -56,15 +57,19 @@ BEGIN
 	DELETE FROM bt.unified_loan l WHERE l.mobile = ANY (mobiles);
 
 	WITH chosen AS (
-		SELECT m AS mobile,
-			bt.source_fingerprint(r.bureau, r.complete, r.report_at, r.received_at, r.id, r.normalized_report_id, r.semantic_sha256) AS fingerprint,
-			bt.source_ids(r.bureau, r.complete, r.report_at, r.received_at, r.id, r.normalized_report_id, r.semantic_sha256) AS sources
-		FROM unnest(mobiles) m JOIN bt.received_report r ON r.mobile = m AND r.usable
-		GROUP BY m
+		SELECT r.mobile,
+			bt.source_fingerprint(r.bureau, r.complete, r.report_at, r.received_at, r.id, r.normalized_report_id, r.semantic_sha256)
+				FILTER (WHERE r.usable) AS fingerprint,
+			bt.source_ids(r.bureau, r.complete, r.report_at, r.received_at, r.id, r.normalized_report_id, r.semantic_sha256)
+				FILTER (WHERE r.usable) AS sources
+		FROM bt.received_report r
+		WHERE r.mobile = ANY (mobiles)
+		GROUP BY r.mobile
 	), unified AS MATERIALIZED (
-		SELECT mobile, fingerprint, sources, bt.unify(ARRAY(
-			SELECT bt._reading(n) FROM unnest(sources) s JOIN bt.normalized_report n ON n.id = s)) AS said
+		SELECT mobile, fingerprint, sources,
+			bt.unify(ARRAY(SELECT bt._reading(n) FROM bt.normalized_report n WHERE n.id = ANY (sources))) AS said
 		FROM chosen
+		WHERE sources IS NOT NULL
 	), report AS (
 		INSERT INTO bt.unified_report AS u (mobile, fingerprint, sources, reason, warnings, warning_fields, report_at, experian_score,
 			cibil_score, equifax_score, crif_score)
@@ -85,6 +90,8 @@ COMMENT ON FUNCTION bt.unify_reports(bigint[]) IS 'merges the best report of eac
 CREATE FUNCTION bt._clear_unify_reports(keys bigint[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE
 	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan
+	SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 	AS $$
 BEGIN
 	PERFORM bt._lock_mobiles(keys);

@@ -31,7 +31,8 @@ BEGIN
 
 	WITH decided AS MATERIALIZED (
 		SELECT u.mobile, u.fingerprint, p.fingerprint AS policy_fingerprint, bt.decide_transfer(bt._unified_reading(u), p) AS said
-		FROM unnest(mobiles) m JOIN bt.unified_report u ON u.mobile = m JOIN bt.policy p ON p.is_in_force
+		FROM bt.unified_report u, bt.policy p
+		WHERE u.mobile = ANY (mobiles) AND p.is_in_force
 	), candidate AS (
 		SELECT decided.mobile, c.* FROM decided, unnest((decided.said).candidates) c
 	), grouping AS (
@@ -43,34 +44,38 @@ BEGIN
 	), loan_group AS (
 		INSERT INTO bt.loan_group (mobile, group_key, lender, lender_masked, outstanding, loan_ids, roles)
 		SELECT mobile, group_key, lender, lender_masked, outstanding, loan_ids, roles FROM candidate
-	), fired AS (
-		INSERT INTO bt.balance_transfer (mobile, group_key, lender, outstanding, seasoning_months, days_past_due_3, days_past_due_6,
-			days_past_due_12, score, rate, rate_inferred, tenure_left_months, emi, emi_computed, missing)
-		SELECT mobile, group_key, lender, outstanding, seasoning_months, days_past_due_3, days_past_due_6, days_past_due_12, score, rate,
-			rate_inferred, tenure_left_months, emi, emi_computed, missing
-		FROM candidate
-		ON CONFLICT (mobile, group_key) DO UPDATE SET (state, withdrawn_reason, lender, outstanding, seasoning_months, days_past_due_3,
-			days_past_due_6, days_past_due_12, score, rate, rate_inferred, tenure_left_months, emi, emi_computed, missing, changed_at)
-			= ('open', NULL, excluded.lender, excluded.outstanding, excluded.seasoning_months, excluded.days_past_due_3,
-			excluded.days_past_due_6, excluded.days_past_due_12, excluded.score, excluded.rate, excluded.rate_inferred,
-			excluded.tenure_left_months, excluded.emi, excluded.emi_computed, excluded.missing, excluded.changed_at)
 	)
+	INSERT INTO bt.balance_transfer (mobile, group_key, lender, outstanding, seasoning_months, days_past_due_3, days_past_due_6,
+		days_past_due_12, score, rate, rate_inferred, tenure_left_months, emi, emi_computed, missing)
+	SELECT mobile, group_key, lender, outstanding, seasoning_months, days_past_due_3, days_past_due_6, days_past_due_12, score, rate,
+		rate_inferred, tenure_left_months, emi, emi_computed, missing
+	FROM candidate
+	ON CONFLICT (mobile, group_key) DO UPDATE SET (state, withdrawn_reason, lender, outstanding, seasoning_months, days_past_due_3,
+		days_past_due_6, days_past_due_12, score, rate, rate_inferred, tenure_left_months, emi, emi_computed, missing, changed_at)
+		= ('open', NULL, excluded.lender, excluded.outstanding, excluded.seasoning_months, excluded.days_past_due_3,
+		excluded.days_past_due_6, excluded.days_past_due_12, excluded.score, excluded.rate, excluded.rate_inferred,
+		excluded.tenure_left_months, excluded.emi, excluded.emi_computed, excluded.missing, excluded.changed_at);
+
 	UPDATE bt.balance_transfer b
-		SET state = 'withdrawn', withdrawn_reason = coalesce((decided.said).reason, 'group_gone'), changed_at = now()
-		FROM decided
-		WHERE b.mobile = decided.mobile AND b.state = 'open'
-			AND b.group_key <> ALL (ARRAY(SELECT c.group_key FROM unnest((decided.said).candidates) c));
+	SET state = 'withdrawn', changed_at = now(),
+		withdrawn_reason = coalesce((SELECT g.reason FROM bt.loan_grouping g WHERE g.mobile = b.mobile), 'group_gone')
+	WHERE b.mobile = ANY (mobiles) AND b.state = 'open'
+		AND (SELECT true FROM bt.loan_group g WHERE g.mobile = b.mobile AND g.group_key = b.group_key) IS NOT TRUE;
 
 	RETURN QUERY
-		SELECT k, backfill.skip(g.reason)
-		FROM unnest(keys) k JOIN bt.lead l ON l.id = k JOIN bt.loan_grouping g ON g.mobile = bt.mobile_number(l.mobile)
-		WHERE NOT g.fires;
+		SELECT l.id, backfill.skip(g.reason)
+		FROM bt.lead l
+		CROSS JOIN LATERAL (
+			SELECT q.reason FROM bt.loan_grouping q WHERE q.mobile = bt.mobile_number(l.mobile) AND NOT q.fires OFFSET 0) g
+		WHERE l.id = ANY (keys);
 END $$;
 COMMENT ON FUNCTION bt.group_loans(bigint[]) IS 'groups the loans of the leads'' mobiles, fires and withdraws balance transfers';
 
 CREATE FUNCTION bt._clear_group_loans(keys bigint[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE
 	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan
+	SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 	AS $$
 BEGIN
 	PERFORM bt._lock_mobiles(keys);

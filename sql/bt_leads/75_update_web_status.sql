@@ -29,47 +29,69 @@ CREATE FUNCTION bt.update_web_status_lacking(keys bigint[]) RETURNS SETOF bigint
 	END;
 COMMENT ON FUNCTION bt.update_web_status_lacking(bigint[]) IS 'leads whose loan groups say more than their status';
 
+-- Only who can be told and agreed to be: an address that is none must not keep the lead from moving. Outside a run
+-- nobody is told.
+CREATE FUNCTION bt._tell_customers(keys bigint[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF backfill.mode() IS NULL THEN
+		RETURN;
+	END IF;
+	PERFORM backfill.emit(
+		recipient => 'email:' || l.email,
+		message_type => 'options_ready',
+		payload => jsonb_build_object('lead_id', l.id, 'outstanding', t.outstanding, 'loans', t.loans),
+		key => l.id,
+		channel => 'customer_mail')
+	FROM bt.lead l
+	CROSS JOIN LATERAL (
+		SELECT sum(g.outstanding) AS outstanding, sum(cardinality(g.loan_ids)) AS loans
+		FROM bt.loan_group g WHERE g.mobile = bt.mobile_number(l.mobile)) t
+	WHERE l.id = ANY (keys) AND l.status = 'options_ready' AND l.consent AND backfill.is_recipient('email:' || l.email)
+	ORDER BY l.id;
+END $$;
+COMMENT ON FUNCTION bt._tell_customers(bigint[]) IS 'emits options_ready to those of the leads that are there, with a usable address and consent';
+
 CREATE FUNCTION bt.update_web_status(keys bigint[]) RETURNS TABLE (key bigint, outcome backfill.outcome)
 	LANGUAGE plpgsql VOLATILE
 	SET search_path = pg_catalog, pg_temp
 	SET plan_cache_mode = force_generic_plan
 	SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 	AS $$
+DECLARE
+	come_to_options bigint[];
+	come_to_nothing bigint[];
 BEGIN
-	RETURN QUERY
-		WITH due AS MATERIALIZED (
-			SELECT l.id, l.status AS from_status, CASE WHEN g.fires THEN 'options_ready' ELSE 'no_home_loan' END AS to_status,
-				l.status_changed_at AS since, g.reason
-			FROM unnest(keys) k
-			JOIN bt.lead l ON l.id = k
-			JOIN bt.loan_grouping g ON g.mobile = bt.mobile_number(l.mobile)
-			WHERE (l.status = 'initiated' OR l.status = 'no_home_loan' AND g.fires) AND l.consent IS NOT FALSE
-		), moved AS (
-			UPDATE bt.lead l SET status = due.to_status
-			FROM due
-			WHERE l.id = due.id AND l.status = due.from_status AND l.status_changed_at = due.since
-			RETURNING due.*
-		), told AS (
-			INSERT INTO bt.web_status_event (lead_id, from_status, to_status, since, reason)
-			SELECT id, from_status, to_status, since, reason FROM moved
-		)
-		SELECT id, backfill.ok(to_status) FROM moved;
+	-- The compare: on the rows as they are once locked, in the order of the keys.
+	SELECT array_agg(due.id) FILTER (WHERE due.fires), array_agg(due.id) FILTER (WHERE NOT due.fires)
+	INTO come_to_options, come_to_nothing
+	FROM (
+		SELECT l.id, g.fires
+		FROM bt.lead l
+		CROSS JOIN LATERAL (SELECT q.fires FROM bt.loan_grouping q WHERE q.mobile = bt.mobile_number(l.mobile) OFFSET 0) g
+		WHERE l.id = ANY (keys) AND (l.status = 'initiated' OR l.status = 'no_home_loan' AND g.fires) AND l.consent IS NOT FALSE
+		ORDER BY l.id
+		FOR UPDATE OF l) due;
 
-	-- Told for each lead that is there now, so that making the step again tells again, which the outbox keeps to once.
-	PERFORM backfill.emit(
-		recipient => 'email:' || l.email, message_type => 'options_ready', channel => 'customer_mail', key => l.id::text,
-		payload => jsonb_build_object('lead_id', l.id, 'offers', t.offers, 'outstanding', t.outstanding))
-	FROM unnest(keys) k
-	JOIN bt.lead l ON l.id = k
-	CROSS JOIN LATERAL (
-		SELECT count(*) AS offers, sum(b.outstanding) AS outstanding FROM bt.balance_transfer b
-		WHERE b.mobile = bt.mobile_number(l.mobile) AND b.state = 'open') t
-	WHERE l.status = 'options_ready' AND l.consent AND backfill.is_recipient('email:' || l.email)
-	ORDER BY l.id;
+	INSERT INTO bt.web_status_event (lead_id, from_status, to_status, since, reason)
+	SELECT l.id, l.status, CASE WHEN l.id = ANY (come_to_options) THEN 'options_ready' ELSE 'no_home_loan' END, l.status_changed_at,
+		(SELECT g.reason FROM bt.loan_grouping g WHERE g.mobile = bt.mobile_number(l.mobile))
+	FROM bt.lead l
+	WHERE l.id = ANY (come_to_options || come_to_nothing);
 
+	UPDATE bt.lead l SET status = 'options_ready' WHERE l.id = ANY (come_to_options);
+	UPDATE bt.lead l SET status = 'no_home_loan' WHERE l.id = ANY (come_to_nothing);
+
+	-- All that are there now: making this step again tells again, which the outbox keeps to once.
+	PERFORM bt._tell_customers(keys);
+
+	RETURN QUERY SELECT k, backfill.ok('options_ready') FROM unnest(come_to_options) k;
+	RETURN QUERY SELECT k, backfill.ok('no_home_loan') FROM unnest(come_to_nothing) k;
 	RETURN QUERY
-		SELECT k, backfill.stop(CASE WHEN l.consent IS FALSE THEN 'consent_revoked' ELSE 'closed' END)
-		FROM unnest(keys) k JOIN bt.lead l ON l.id = k
-		WHERE l.consent IS FALSE OR l.status NOT IN ('initiated', 'no_home_loan', 'options_ready');
+		SELECT l.id, backfill.stop(CASE WHEN l.consent IS FALSE THEN 'consent_revoked' ELSE 'closed' END)
+		FROM bt.lead l
+		WHERE l.id = ANY (keys) AND (l.consent IS FALSE OR l.status NOT IN ('initiated', 'no_home_loan', 'options_ready'));
 END $$;
 COMMENT ON FUNCTION bt.update_web_status(bigint[]) IS 'moves leads on: to options_ready if there is a loan to transfer, otherwise from initiated to no_home_loan; tells those at options_ready that have a usable address and consent';

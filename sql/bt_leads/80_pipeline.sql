@@ -3,8 +3,7 @@
 
 CREATE FUNCTION bt.install_pipeline(
 	name text DEFAULT 'bt_leads', lookback interval DEFAULT '24 hours', slot text DEFAULT 'day', timezone text DEFAULT 'Asia/Kolkata',
-	delivery_max_age interval DEFAULT '24 hours', max_catchup interval DEFAULT '7 days',
-	summary_to text DEFAULT NULL)
+	delivery_max_age interval DEFAULT '24 hours', max_catchup interval DEFAULT '7 days', summary_to text DEFAULT NULL)
 	RETURNS void
 	LANGUAGE plpgsql
 	SET search_path = pg_catalog, pg_temp
@@ -31,3 +30,11 @@ BEGIN
 	END LOOP;
 END $$;
 COMMENT ON FUNCTION bt.install_pipeline(text, interval, text, text, interval, interval, text) IS 'creates the leads pipeline with its five steps; its owner is the role that calls this';
+
+CREATE FUNCTION bt.renormalize(range_from timestamp, range_to timestamp, pipeline text DEFAULT 'bt_leads')
+	RETURNS TABLE (replay_id bigint, run_id bigint, window_from timestamptz, window_to timestamptz, state text)
+	LANGUAGE sql
+	BEGIN ATOMIC
+	SELECT r.replay_id, r.run_id, r.window_from, r.window_to, r.state FROM backfill.replay(pipeline, range_from, range_to, redo => 'all') r;
+	END;
+COMMENT ON FUNCTION bt.renormalize(timestamp, timestamp, text) IS 'asks for a replay that reads the reports of this range again, with the reader as it is now, and makes again what follows';

@@ -81,7 +81,11 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'Use hour, day, week or month.';
 	END IF;
 	PERFORM now() AT TIME ZONE timezone;
-EXCEPTION WHEN invalid_parameter_value THEN
+	PERFORM now() - lookback, now() - max_catchup, now() - delivery_max_age;
+EXCEPTION WHEN datetime_field_overflow THEN
+	RAISE EXCEPTION 'an interval is longer than the calendar'
+		USING ERRCODE = 'invalid_parameter_value', HINT = 'Give an interval such as ''24 hours''.';
+WHEN invalid_parameter_value THEN
 	IF SQLERRM LIKE 'time zone%' THEN
 		RAISE EXCEPTION 'time zone "%" is not known', timezone
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'See SELECT name FROM pg_timezone_names.';

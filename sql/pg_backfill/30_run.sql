@@ -27,6 +27,9 @@ CREATE TABLE backfill.run (
 	window_to    timestamptz NOT NULL,
 	scan_from    timestamptz NOT NULL,
 	scan_to      timestamptz NOT NULL,
+	left_out_from timestamptz,
+	next_watermark timestamptz,
+	held_by      text,
 	run_time     timestamptz NOT NULL,
 	deliver      boolean NOT NULL DEFAULT false,
 	redo         text NOT NULL DEFAULT 'lacking' CHECK (redo IN ('lacking', 'all')),
@@ -60,6 +63,9 @@ CREATE UNIQUE INDEX run_requested_once ON backfill.run (pipeline_id)
 	WHERE mode = 'live' AND state = 'requested' AND started_at IS NULL;
 COMMENT ON TABLE backfill.run IS 'one pass of a pipeline over one window, with its tally';
 COMMENT ON COLUMN backfill.run.run_time IS 'the run''s frozen time; nothing in a step reads the wall clock';
+COMMENT ON COLUMN backfill.run.left_out_from IS 'what arrived from here to scan_from lies beyond the pipeline''s max_catchup and was not looked at';
+COMMENT ON COLUMN backfill.run.next_watermark IS 'the pipeline''s watermark, once this live run has succeeded';
+COMMENT ON COLUMN backfill.run.held_by IS 'the transaction that keeps the watermark back, if one has for long';
 COMMENT ON COLUMN backfill.run.changed IS 'items of which some output was lacking before and is there after';
 COMMENT ON COLUMN backfill.run.skipped IS 'items that changed nothing and whose chain was cut short: stopped, or busy in another run';
 COMMENT ON COLUMN backfill.run.newly_failed IS 'of the failed items of a live run, those that did not fail in an earlier window';

@@ -19,16 +19,20 @@ CREATE FUNCTION backfill._run_lease() RETURNS interval
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN interval '10 minutes';
 COMMENT ON FUNCTION backfill._run_lease() IS 'how long a run may be silent before it counts as crashed';
 
--- A live run looks at the time before the moment it was asked for; that moment is in its window, whenever it starts.
+-- A live run looks at the time before the moment it was asked for, back to the watermark and at least as far as
+-- lookback; that moment is in its window, whenever it starts.
 CREATE FUNCTION backfill._new_live_run(pipeline_id integer, requested_by text, starts_now boolean) RETURNS backfill.run
 	LANGUAGE sql SET search_path = pg_catalog, pg_temp
 AS $$
-	INSERT INTO backfill.run AS r (pipeline_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, requested_by, requested_at,
-		started_at, lease_token, lease_until)
+	INSERT INTO backfill.run AS r (pipeline_id, mode, state, window_from, window_to, scan_from, scan_to, left_out_from, next_watermark, held_by,
+		run_time, requested_by, requested_at, started_at, lease_token, lease_until)
 	SELECT p.pipeline_id, 'live', CASE WHEN starts_now THEN 'running' ELSE 'requested' END, w.window_from, w.window_to,
-		t.moment - p.lookback, t.moment, t.moment, requested_by, t.moment,
+		least(t.moment - p.lookback, CASE WHEN p.watermark IS NOT NULL THEN greatest(p.watermark, c.earliest) END), t.moment,
+		CASE WHEN p.watermark < least(t.moment - p.lookback, c.earliest) THEN p.watermark END,
+		n.watermark, n.held_by, t.moment, requested_by, t.moment,
 		CASE WHEN starts_now THEN t.moment END, starts_now::integer, CASE WHEN starts_now THEN t.moment + backfill._run_lease() END
-	FROM backfill.pipeline p, (SELECT backfill._clock()) t (moment), backfill._slot_of(t.moment, p.slot, p.timezone) w
+	FROM backfill.pipeline p, (SELECT backfill._clock()) t (moment), backfill._slot_of(t.moment, p.slot, p.timezone) w,
+		backfill._next_watermark(p.watermark, t.moment) n, LATERAL (SELECT t.moment - p.max_catchup) c (earliest)
 	WHERE p.pipeline_id = _new_live_run.pipeline_id
 	ON CONFLICT (pipeline_id) WHERE mode = 'live' AND state = 'requested' AND started_at IS NULL DO NOTHING
 	RETURNING r.*
@@ -150,6 +154,11 @@ BEGIN
 	WHERE q.run_id = _finish_run.run_id AND q.lease_token = _finish_run.lease_token AND q.state = 'running'
 	RETURNING q.* INTO r;
 	IF FOUND AND r.state = 'succeeded' THEN
+		IF r.mode = 'live' THEN
+			UPDATE backfill.pipeline p SET watermark = r.next_watermark
+			WHERE p.pipeline_id = r.pipeline_id AND p.watermark IS DISTINCT FROM r.next_watermark;
+			PERFORM backfill._warn_of_range(r);
+		END IF;
 		PERFORM backfill._tell_downstream(r);
 		PERFORM backfill._tell_summary(r);
 	END IF;
@@ -209,3 +218,21 @@ BEGIN
 		backfill._default_channel(p.summary_to));
 END $$;
 COMMENT ON FUNCTION backfill._tell_summary(backfill.run) IS 'a message about a live run, only if something changed or newly failed';
+
+CREATE FUNCTION backfill._warn_of_range(r backfill.run) RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF r.run_id < 0 THEN
+		RETURN;
+	END IF;
+	IF r.left_out_from IS NOT NULL THEN
+		RAISE WARNING 'what arrived between % and % was not looked at', r.left_out_from, r.scan_from
+			USING HINT = 'It lies beyond the pipeline''s max_catchup: widen that for the next time, and use backfill.replay for what was left out.';
+	END IF;
+	IF r.held_by IS NOT NULL THEN
+		RAISE WARNING 'the next run scans from % on, held back by %', r.next_watermark, r.held_by
+			USING HINT = 'End it if it is not needed; until then each run looks at a longer range.';
+	END IF;
+END $$;
+COMMENT ON FUNCTION backfill._warn_of_range(backfill.run) IS 'says what a live run did not look at, and what keeps the watermark back';

@@ -167,7 +167,7 @@ $$;
 COMMENT ON FUNCTION backfill.rehearse_messages(text, timestamp, timestamp, text, boolean) IS 'the messages of a rehearsal, with what would become of each';
 
 CREATE FUNCTION backfill.replay(pipeline text, range_from timestamp, range_to timestamp, redo text DEFAULT 'lacking', deliver boolean DEFAULT false,
-	downstream boolean DEFAULT false) RETURNS TABLE (run_id bigint, window_from timestamptz, window_to timestamptz, state text)
+	downstream boolean DEFAULT false) RETURNS TABLE (replay_id bigint, run_id bigint, window_from timestamptz, window_to timestamptz, state text)
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -180,7 +180,7 @@ BEGIN
 		RAISE NOTICE 'replay % will deliver % messages; backfill.rehearse_messages shows them, backfill.cancel_replay(%) stops it', wanted, would_send, wanted;
 	END IF;
 	RAISE NOTICE 'replay % waits for a session: CALL backfill.run_requested(%)', wanted, quote_literal(pipeline);
-	RETURN QUERY SELECT r.run_id, r.window_from, r.window_to, r.state FROM backfill.run r WHERE r.replay_id = wanted ORDER BY r.window_from;
+	RETURN QUERY SELECT r.replay_id, r.run_id, r.window_from, r.window_to, r.state FROM backfill.run r WHERE r.replay_id = wanted ORDER BY r.window_from;
 END $$;
 COMMENT ON FUNCTION backfill.replay(text, timestamp, timestamp, text, boolean, boolean) IS
 	'asks for one run a slot over a range of local times, oldest first; silent unless deliver; asked for again while open, answers the first';
@@ -232,7 +232,7 @@ CREATE VIEW backfill.replay_progress AS
 COMMENT ON VIEW backfill.replay_progress IS 'replays, with how many of their slots are done';
 
 CREATE VIEW backfill.run_history AS
-	SELECT r.run_id, p.name AS pipeline, r.mode, r.state, r.window_from, r.window_to, r.scan_from, r.scan_to, r.requested_by, r.started_at, r.finished_at,
+	SELECT r.run_id, p.name AS pipeline, r.mode, r.state, r.window_from, r.window_to, r.scan_from, r.scan_to, r.left_out_from, r.next_watermark, r.held_by, r.requested_by, r.started_at, r.finished_at,
 		r.candidates, r.changed, r.unchanged, r.skipped, r.failed, r.newly_failed, r.sqlstate, r.error, r.replay_id
 	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id);
 COMMENT ON VIEW backfill.run_history IS 'runs with their tallies';

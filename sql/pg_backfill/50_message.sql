@@ -70,15 +70,14 @@ COMMENT ON TABLE backfill.delivery IS 'what happened to each message, append onl
 COMMENT ON COLUMN backfill.delivery.attempt IS 'attempt it is about; 0: none, or one that sent nothing';
 
 CREATE TABLE backfill.superseded (
-	message_id   bigint NOT NULL REFERENCES backfill.message ON DELETE CASCADE,
+	message_id   bigint PRIMARY KEY REFERENCES backfill.message ON DELETE CASCADE,
 	content_hash bytea NOT NULL,
 	channel      text NOT NULL,
 	payload      jsonb NOT NULL,
 	run_id       bigint NOT NULL,
-	at           timestamptz NOT NULL,
-	PRIMARY KEY (message_id, content_hash)
+	at           timestamptz NOT NULL
 );
-COMMENT ON TABLE backfill.superseded IS 'what a later run would have said instead of a message that could no longer change, for a person to decide';
+COMMENT ON TABLE backfill.superseded IS 'what the latest run would say instead of a message that can no longer change, for a person to decide; gone when the difference is';
 
 CREATE TABLE backfill.emission (
 	run_id     bigint NOT NULL REFERENCES backfill.run ON DELETE CASCADE,

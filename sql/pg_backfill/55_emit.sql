@@ -8,6 +8,17 @@ CREATE FUNCTION backfill._renewed_deadline(moment timestamptz, window_to timesta
 		+ pg_catalog.make_interval(secs => pg_catalog.date_part('epoch', deliver_until - window_to)));
 COMMENT ON FUNCTION backfill._renewed_deadline(timestamptz, timestamptz, timestamptz) IS 'until when a message may be sent that a person asked for now';
 
+CREATE FUNCTION backfill._was_resent(message bigint, content_hash bytea) RETURNS boolean
+	LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN EXISTS (
+		SELECT FROM backfill.message m JOIN backfill.message l USING (recipient, window_from, window_to, message_type, pipeline)
+		WHERE m.message_id = message AND l.generation > m.generation AND l.content_hash = _was_resent.content_hash);
+END
+$$;
+COMMENT ON FUNCTION backfill._was_resent(bigint, bytea) IS 'whether a person has sent a message again with this content';
+
 CREATE FUNCTION backfill._emit_again(
 	message bigint, opted_in boolean, channel text, payload jsonb, content_hash bytea, run_id bigint, item text,
 	OUT state text, OUT reason text)
@@ -38,11 +49,14 @@ BEGIN
 		UPDATE backfill.undelivered u SET channel = _emit_again.channel
 		WHERE u.message_id = message AND u.channel <> _emit_again.channel;
 		reason := 'replaced';
-	ELSIF differs THEN
+	ELSIF differs AND NOT backfill._was_resent(message, content_hash) THEN
 		INSERT INTO backfill.superseded (message_id, content_hash, channel, payload, run_id, at)
 		VALUES (message, _emit_again.content_hash, _emit_again.channel, _emit_again.payload, _emit_again.run_id, moment)
-		ON CONFLICT ON CONSTRAINT superseded_pkey DO UPDATE SET run_id = excluded.run_id, at = excluded.at;
+		ON CONFLICT ON CONSTRAINT superseded_pkey DO UPDATE SET content_hash = excluded.content_hash, channel = excluded.channel,
+			payload = excluded.payload, run_id = excluded.run_id, at = excluded.at;
 		reason := 'superseded';
+	ELSE
+		DELETE FROM backfill.superseded s WHERE s.message_id = message;
 	END IF;
 
 	IF promoted THEN

@@ -111,7 +111,8 @@ BEGIN
 		RAISE LOG 'refused "%" for message %: not the holder of its claim', word, refused;
 		-- What a late worker knows is of use to the person who decides.
 		IF backfill._delivery_state(refused) = 'unknown' THEN
-			INSERT INTO backfill.delivery (message_id, at, state, reason) VALUES (refused, backfill._clock(), 'unknown', 'late_' || word);
+			INSERT INTO backfill.delivery (message_id, at, state, reason, attempt)
+			SELECT refused, backfill._clock(), 'unknown', 'late_' || word, max(d.attempt) FROM backfill.delivery d WHERE d.message_id = refused;
 		END IF;
 		RETURN NEXT refused;
 	END LOOP;
@@ -134,7 +135,7 @@ END
 $$;
 COMMENT ON FUNCTION backfill.heartbeat(bigint[], bigint, interval) IS 'prolongs a claim; answers the messages it no longer holds';
 
-CREATE FUNCTION backfill._end_claim(messages bigint[], token bigint, state text, reason text, counts boolean, word text) RETURNS SETOF bigint
+CREATE FUNCTION backfill._end_claim(messages bigint[], token bigint, state text, reason backfill.reason, counts boolean, word text) RETURNS SETOF bigint
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
 DECLARE
@@ -153,9 +154,9 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION backfill._end_claim(bigint[], bigint, text, text, boolean, text) IS 'ends the deliveries of a claim in one state; counts: the attempt may have sent something';
+COMMENT ON FUNCTION backfill._end_claim(bigint[], bigint, text, backfill.reason, boolean, text) IS 'ends the deliveries of a claim in one state; counts: the attempt may have sent something';
 
-CREATE FUNCTION backfill._return_claim(messages bigint[], token bigint, state text, reason text, counts boolean, retry_at timestamptz, word text) RETURNS SETOF bigint
+CREATE FUNCTION backfill._return_claim(messages bigint[], token bigint, state text, reason backfill.reason, counts boolean, retry_at timestamptz, word text) RETURNS SETOF bigint
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $$
 DECLARE
@@ -176,7 +177,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION backfill._return_claim(bigint[], bigint, text, text, boolean, timestamptz, text) IS 'makes the deliveries of a claim wait for another attempt';
+COMMENT ON FUNCTION backfill._return_claim(bigint[], bigint, text, backfill.reason, boolean, timestamptz, text) IS 'makes the deliveries of a claim wait for another attempt';
 
 CREATE FUNCTION backfill.mark_sent(messages bigint[], token bigint) RETURNS SETOF bigint
 	LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp

@@ -47,8 +47,10 @@ BEGIN
 	IF state IN ('dead', 'expired', 'suppressed') THEN
 		PERFORM backfill._enqueue(message_id, backfill._clock(), 'requeued');
 	ELSIF state = 'pending' THEN
-		UPDATE backfill.undelivered u SET not_before = least(u.not_before, backfill._clock()), attempts = 0
-		WHERE u.message_id = requeue.message_id;
+		UPDATE backfill.undelivered u
+		SET not_before = least(u.not_before, backfill._clock()), attempts = 0,
+			deliver_until = backfill._renewed_deadline(backfill._clock(), m.window_to, m.deliver_until)
+		FROM backfill.message m WHERE u.message_id = requeue.message_id AND m.message_id = u.message_id;
 		INSERT INTO backfill.delivery (message_id, at, state, reason) VALUES (requeue.message_id, backfill._clock(), 'pending', 'requeued');
 	ELSE
 		PERFORM backfill._refuse_intervention(message_id, state, CASE state
@@ -116,8 +118,8 @@ BEGIN
 	FOR NO KEY UPDATE OF f;
 
 	IF superseding THEN
-		SELECT s.channel, s.payload, s.content_hash INTO content FROM backfill.superseded s
-		WHERE s.message_id = first.message_id ORDER BY s.at DESC, s.run_id DESC LIMIT 1;
+		DELETE FROM backfill.superseded s WHERE s.message_id = first.message_id
+		RETURNING s.channel, s.payload, s.content_hash INTO content;
 		IF NOT FOUND THEN
 			RAISE EXCEPTION 'nothing supersedes message %', first.message_id
 				USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Leave superseding out to send the same again.';

@@ -20,7 +20,7 @@ BEGIN
 	GRANT SELECT (message_id, pipeline, window_from, window_to, message_type, generation, receiver_key, deliver_until, channel,
 		content_hash, run_id, item, created_at) ON backfill.message TO backfill_reader;
 	GRANT SELECT (step_event_id, run_id, item, step, status, reason, sqlstate, at) ON backfill.step_event TO backfill_reader;
-	GRANT EXECUTE ON FUNCTION backfill.check_invariants() TO backfill_reader;
+	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock() TO backfill_reader;
 
 	GRANT SELECT ON backfill.message, backfill.outbox, backfill.superseded, backfill.step_event TO backfill_operator;
 	GRANT EXECUTE ON FUNCTION
@@ -36,11 +36,13 @@ BEGIN
 		backfill._next_requested(text),
 		backfill.emit(text, text, jsonb, text, text), backfill.emit(text, text, jsonb, anyelement, text), backfill.count(text, text, numeric),
 		backfill.requeue(bigint, text), backfill.discard(bigint, text), backfill.resolve_unknown(bigint, boolean, text), backfill.resend(bigint, text, boolean),
-		backfill.publish(regclass, text), backfill._open_publish(regclass), backfill._close_publish(regclass, text, text)
+		backfill.publish(regclass, text), backfill._publish(regclass, text, text),
+		backfill._publish_columns(regclass), backfill._open_publish(regclass), backfill._close_publish(regclass, text, text)
 		TO backfill_operator;
 	GRANT EXECUTE ON PROCEDURE backfill.run(text, bigint, text), backfill.run_requested(text, bigint), backfill._run_requested(text, bigint, text)
 		TO backfill_operator;
-	GRANT EXECUTE ON FUNCTION backfill.claim_deliveries(text, integer, interval, bigint, text, integer),
+	GRANT SELECT ON backfill.channel_status TO backfill_worker;
+	GRANT EXECUTE ON FUNCTION backfill._clock(), backfill.claim_deliveries(text, integer, interval, bigint, text, integer),
 		backfill.heartbeat(bigint[], bigint, interval), backfill.mark_sent(bigint[], bigint), backfill.mark_failed(bigint[], bigint, text, timestamptz, boolean),
 		backfill.mark_unknown(bigint[], bigint, text, timestamptz), backfill.mark_inert(bigint[], bigint),
 		backfill.release(bigint[], bigint, timestamptz, text), backfill.abandon_claims()

@@ -40,10 +40,10 @@ FROM (VALUES
 	(289, 300, 'report cannot be read',                          0, '{m01,m07,m03}')
 ) AS kind(first_id, last_id, state, steps_done, samples), generate_series(first_id, last_id) n;
 
--- People write their mobiles as they like.
+-- People write their mobiles as they like, and some leave no address.
 INSERT INTO bt.lead (id, mobile, email, consent)
 SELECT id, CASE id % 3 WHEN 0 THEN '+91 ' || m WHEN 1 THEN m ELSE '0' || left(m, 5) || ' ' || right(m, 5) END,
-	'lead' || id || '@example.invalid', true
+	CASE WHEN id % 12 <> 0 THEN 'lead' || id || '@example.invalid' END, true
 FROM demo.lead, demo.mobile(mobile_of) m
 ORDER BY id;
 SELECT setval('bt.lead_id_seq', 300) \g /dev/null

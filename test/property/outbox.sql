@@ -15,7 +15,7 @@ INSERT INTO backfill.pipeline (name, owner, candidates, key_type, search_path) V
 
 -- What a schedule knows.
 CREATE UNLOGGED TABLE claim (message bigint, token bigint, receiver_key uuid, payload jsonb, lease_until timestamptz, crashed boolean DEFAULT false);
-CREATE UNLOGGED TABLE received (receiver_key uuid, payload jsonb, message bigint, channel text);
+CREATE UNLOGGED TABLE received (receiver_key uuid, payload jsonb, message bigint, channel text, answer text);
 CREATE UNLOGGED TABLE allowed (message bigint PRIMARY KEY);
 CREATE UNLOGGED TABLE accepted (message bigint);
 CREATE UNLOGGED TABLE emitted (recipient text, window_from timestamptz, PRIMARY KEY (recipient, window_from));
@@ -47,7 +47,8 @@ CREATE FUNCTION image() RETURNS text LANGUAGE sql AS $$
 -- A run that emits some keys. Windows are days; the third day is today, more or less.
 CREATE FUNCTION emit(mode text, deliver boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-	run bigint;
+	replay bigint;
+	run bigint := nextval('backfill.run_run_id_seq') * CASE mode WHEN 'rehearsal' THEN -1 ELSE 1 END;
 	day timestamptz;
 	who text;
 	id bigint;
@@ -55,12 +56,17 @@ DECLARE
 	is_new boolean;
 	stale boolean;
 BEGIN
-	INSERT INTO backfill.run AS r (pipeline_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, deliver, requested_by, requested_at, finished_at)
-	SELECT p.pipeline_id, emit.mode, 'succeeded', '2026-11-01', '2026-11-02', '2026-11-01', '2026-11-02', now_(), emit.deliver, 'x', now_(), now_()
-	FROM backfill.pipeline p RETURNING r.run_id INTO run;
+	IF mode = 'replay' THEN
+		INSERT INTO backfill.replay AS y (pipeline_id, replay_from, replay_to, redo, deliver, downstream, requested_by, requested_at)
+		SELECT p.pipeline_id, '2026-11-01', '2026-11-02', 'lacking', emit.deliver, false, 'x', now_() FROM backfill.pipeline p RETURNING y.replay_id INTO replay;
+	END IF;
+	INSERT INTO backfill.run (run_id, pipeline_id, replay_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, deliver, requested_by, requested_at, finished_at)
+	SELECT run, p.pipeline_id, replay, CASE mode WHEN 'replay' THEN 'replay' ELSE 'live' END, 'succeeded', '2026-11-01', '2026-11-02', '2026-11-01', '2026-11-02',
+		now_(), emit.deliver, 'x', now_(), now_()
+	FROM backfill.pipeline p;
 	FOR i IN 1..pick(3) LOOP
 		day := '2026-11-02'::timestamptz + (pick(3) - 1) * interval '1 day';
-		who := (ARRAY['slack:#a', 'slack:#b', 'webhook:c'])[pick(3)];
+		who := (ARRAY['slack:#a', 'webhook:b'])[pick(2)];
 		was := (SELECT o.state FROM backfill.outbox o WHERE o.recipient = who AND o.window_from = day AND o.generation = 0);
 		id := backfill._emit(run, (SELECT p.pipeline_id FROM backfill.pipeline p), mode, deliver, now_(), day, day + interval '1 day', '1',
 			who, 'note', to_jsonb(pick(2)), CASE WHEN who LIKE 'slack%' THEN 'hold' ELSE 'retry' END);
@@ -112,6 +118,10 @@ BEGIN
 	IF bad IS NOT NULL THEN
 		PERFORM fail(format('message %s was claimed although sent', bad));
 	END IF;
+	SELECT g.message_id INTO bad FROM got g JOIN claim c ON c.message = g.message_id WHERE c.lease_until > now_() LIMIT 1;
+	IF bad IS NOT NULL THEN
+		PERFORM fail(format('message %s was claimed although it is being sent', bad));
+	END IF;
 	INSERT INTO claim SELECT g.message_id, g.token, g.receiver_key, g.payload, g.lease_until FROM got g;
 END $$;
 
@@ -131,16 +141,17 @@ BEGIN
 	END IF;
 	SELECT m.channel INTO way FROM backfill.message m WHERE m.message_id = c.message;
 	holds := EXISTS (SELECT FROM backfill.undelivered u WHERE u.message_id = c.message AND u.token = c.token);
-	word := (ARRAY['sent', 'sent', 'sent', 'crash', 'crash unsent', 'retry', 'dead', 'unknown', 'release', 'inert', 'heartbeat'])[pick(11)];
+	word := (ARRAY['sent', 'sent', 'sent', 'crash', 'crash', 'crash unsent', 'retry', 'dead', 'unknown', 'release', 'inert', 'heartbeat'])[pick(12)];
 	IF c.crashed AND word IN ('crash', 'crash unsent', 'release', 'inert', 'heartbeat') THEN
 		word := 'sent';
 	END IF;
 	-- Before the first byte the worker looks at its lease.
-	IF NOT c.crashed AND word IN ('sent', 'crash', 'unknown') THEN
+	IF NOT c.crashed AND word IN ('sent', 'crash', 'unknown', 'retry', 'dead') THEN
 		IF c.lease_until <= now_() THEN
+			UPDATE claim SET crashed = true WHERE (message, token) = (c.message, c.token);
 			RETURN 'work: lease too short';
 		END IF;
-		INSERT INTO received VALUES (c.receiver_key, c.payload, c.message, way);
+		INSERT INTO received VALUES (c.receiver_key, c.payload, c.message, way, CASE WHEN word IN ('retry', 'dead') THEN 'no' ELSE 'yes' END);
 	END IF;
 	CASE word
 		WHEN 'sent' THEN refused := backfill.mark_sent(ARRAY[c.message], c.token);
@@ -190,6 +201,9 @@ BEGIN
 		SELECT FROM backfill.delivery d WHERE d.message_id = id AND d.reason = 'lease_expired') THEN
 		PERFORM fail(format('%s of message %s was taken although it was %s', what, id, was));
 	END IF;
+	IF was = 'unknown' AND what = 'requeue' THEN
+		PERFORM fail(format('message %s was requeued although it is unknown', id));
+	END IF;
 	INSERT INTO person VALUES (id);
 	INSERT INTO allowed VALUES (id) ON CONFLICT DO NOTHING;
 	IF what = 'resolve sent' THEN
@@ -214,7 +228,7 @@ BEGIN
 	END IF;
 	IF bad IS NULL THEN
 		SELECT format('a receiver that cannot drop duplicates got message %s %s times', r.message, count(*)) INTO bad
-		FROM received r WHERE r.channel = 'hold'
+		FROM received r WHERE r.channel = 'hold' AND r.answer = 'yes'
 		GROUP BY r.message HAVING count(*) > 1 + (SELECT count(*) FROM person p WHERE p.message = r.message);
 	END IF;
 	IF bad IS NULL THEN
@@ -235,28 +249,29 @@ DECLARE
 	dice integer;
 BEGIN
 	DELETE FROM backfill.emission; DELETE FROM backfill.superseded; DELETE FROM backfill.intervention; DELETE FROM backfill.undelivered;
-	DELETE FROM backfill.delivery; DELETE FROM backfill.message; DELETE FROM backfill.run;
+	DELETE FROM backfill.delivery; DELETE FROM backfill.message; DELETE FROM backfill.run; DELETE FROM backfill.replay;
 	DELETE FROM claim; DELETE FROM received; DELETE FROM allowed; DELETE FROM accepted; DELETE FROM emitted; DELETE FROM person; DELETE FROM move;
 	PERFORM setseed(seed);
 	PERFORM set_config('backfill.test_clock_seconds', extract(epoch FROM '2026-11-03 10:00+00'::timestamptz)::text, false);
-	FOR i IN 1..8 + pick(14) LOOP
+	PERFORM emit('live', false), note('live');
+	FOR i IN 1..12 + pick(14) LOOP
 		dice := pick(100);
-		IF dice <= 24 THEN
+		IF dice <= 14 THEN
 			PERFORM emit('live', false), note('live');
-		ELSIF dice <= 28 THEN
+		ELSIF dice <= 18 THEN
 			PERFORM emit('replay', false), note('replay');
-		ELSIF dice <= 33 THEN
+		ELSIF dice <= 24 THEN
 			PERFORM emit('replay', true), note('replay, opted in');
-		ELSIF dice <= 36 THEN
+		ELSIF dice <= 26 THEN
 			PERFORM rehearse(), note('rehearsal');
-		ELSIF dice <= 54 THEN
+		ELSIF dice <= 45 THEN
 			PERFORM claim(), note('claim');
-		ELSIF dice <= 80 THEN
+		ELSIF dice <= 77 THEN
 			PERFORM note(work());
-		ELSIF dice <= 88 THEN
+		ELSIF dice <= 87 THEN
 			PERFORM note(decide());
 		ELSE
-			PERFORM jump((ARRAY['1 minute', '4 minutes', '10 minutes', '6 hours', '1 day'])[pick(5)]::interval), note('clock');
+			PERFORM jump((ARRAY['1 minute', '6 minutes', '6 minutes', '20 minutes', '1 day'])[pick(5)]::interval), note('clock');
 		END IF;
 		PERFORM check_all();
 	END LOOP;
@@ -268,7 +283,7 @@ BEGIN
 	END IF;
 EXCEPTION WHEN assert_failure THEN
 	RAISE EXCEPTION 'seed %: %', seed, sqlerrm
-		USING DETAIL = (SELECT string_agg(m.what, E'\n' ORDER BY m.n) FROM move m);
+		USING DETAIL = (SELECT coalesce(string_agg(m.what, E'\n' ORDER BY m.n), 'the first move') FROM move m);
 END $$;
 
 CREATE PROCEDURE live_all(seeds double precision[]) LANGUAGE plpgsql AS $$

@@ -98,6 +98,7 @@ TEST("each reason alone") {
 	check_equal(reason({changed(guarantor)}), "not_own_liability", "guarantor");
 	check_equal(reason({changed(repaid)}), "zero_outstanding", "no balance");
 	check_equal(reason({changed([](Tradeline &t) { t.balance = -100; })}), "zero_outstanding", "credit balance");
+	check_equal(reason({changed([](Tradeline &t) { t.balance = 0; t.status_code = "0"; t.status = StatusClass::unknown; })}), "zero_outstanding", "status 0, no balance");
 	check_equal(reason({changed([](Tradeline &t) { t.balance.reset(); })}), "zero_outstanding", "absent balance");
 }
 

@@ -204,6 +204,13 @@ TEST("twin loans find their twins, and never two of one bureau become one") {
 	check(report.loans[0].id != report.loans[1].id, "ids");
 }
 
+TEST("the strongest matches come first, whatever the order of the numbers") {
+	const std::vector<Tradeline> masked{home("SBI", "XXXX7002", 200), home("SBI", "XXXX9001", 100)};
+	const std::vector<Tradeline> plain{home("SBI", "119001", 100), home("SBI", "227002", 200)};
+	for (const UnifiedLoan &one : unified({reading(Bureau::experian, masked), reading(Bureau::crif, plain)}).loans)
+		check(one.disagreements.empty() && one.members.size() == 2, "each with its own number");
+}
+
 TEST("a chain of small differences does not join what the gates keep apart") {
 	Tradeline a = home("SBI", "XXXX1001"), b = a, c = a;
 	b.opened = day(2019, 7, 10);
@@ -318,6 +325,11 @@ TEST("identities, and reports that say nothing") {
 	check_equal(unified({failed}).reason, "no_report", "failed");
 	check_equal(unified({no_hit}).reason, "no_hit", "no hit");
 	check_equal(unified({no_hit, empty}).reason, "no_accounts", "known to one bureau");
+	no_hit.bureau.reset();
+	Reading other_name = no_hit;
+	other_name.reason = "name_not_found";
+	check_equal(unified({no_hit, no_hit, other_name}).reason, "no_hit", "no-hits that name no bureau");
+	check_equal(unified({other_name}).reason, "name_not_found", "not by this name");
 	check_equal(decide_transfer(unified({no_hit}), {}).reason, "no_hit", "the decision says the same");
 	try {
 		unified({reading(Bureau::cibil, {}), reading(Bureau::cibil, {})});

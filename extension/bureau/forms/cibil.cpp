@@ -63,7 +63,10 @@ void read_person(View consumer, Report &to) {
 			to.offer_pan(row.child(Field::id_number).text(), Field::id_number);
 	});
 	consumer.each(Field::telephones, [&](View row) { to.offer_mobile(row.child(Field::telephone_number).text()); });
-	consumer.each(Field::scores, [&](View row) { to.offer_score(row.child(Field::score).text()); });
+	consumer.each(Field::scores, [&](View row) {
+		to.offer_score(row.child(Field::score).text());
+		to.no_record = to.no_record || without_leading_zeros(row.child(Field::score).text()) == "-1";
+	});
 }
 
 void read_consumer(View consumer, Report &to) {

@@ -98,6 +98,7 @@ void read_experian(View report, Report &to) {
 	const View score = report.child(Field::score);
 	to.offer_score(score.child(Field::bureau_score).text());
 	to.offer_score(score.child(Field::fcirex_score).text());
+	to.offer_score(score.child(Field::fcirex_score).child(Field::bureau_score).text());
 	read_applicant(report, to);
 	const View cais = report.child(Field::cais_account) ? report.child(Field::cais_account) : report;
 	to.announce_accounts(cais.child(Field::cais_summary).child(Field::credit_account).child(Field::credit_account_total).text());

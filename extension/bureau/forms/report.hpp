@@ -32,6 +32,7 @@ public:
 	std::optional<Date> day;      // of the report, in India
 	std::optional<int> time;      // seconds since midnight, in India
 	std::optional<int> announced; // the number of accounts by its own summary
+	bool no_record = false;       // says that the bureau does not know the borrower; counts if there are no accounts
 };
 
 // Each reads one form of report. report: the object found by syntax::find_root.

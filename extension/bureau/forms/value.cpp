@@ -171,15 +171,17 @@ Parsed<int> parse_count(std::string_view text, int largest) noexcept {
 		small = is_digit(c) && small >= 0 ? small * 10 + (c - '0') : -1;
 	if (!text.empty() && text.size() <= plain && small >= 0 && small <= largest)
 		return {.value = small};
-	if (text.empty() || !has_digit(text) || text == "-1")
+	if (text.empty() || !has_digit(text))
 		return {};
 	Decimal number;
-	std::string_view rest = text;
-	if (!read_decimal(rest, number) || !rest.empty())
+	number.negative = take(text, "-");
+	if (!read_decimal(text, number) || !text.empty())
 		return {.value = {}, .unreadable = true};
 	const auto value = scaled(number, 2);
-	if (!value || *value % 100 != 0 || *value / 100 > largest)
-		return value == -100 ? Parsed<int>{} : Parsed<int>{.value = {}, .unreadable = true};
+	if (value == -100)
+		return {};
+	if (!value || *value < 0 || *value % 100 != 0 || *value / 100 > largest)
+		return {.value = {}, .unreadable = true};
 	return {.value = static_cast<int>(*value / 100)};
 }
 

@@ -1,5 +1,7 @@
 #include "bureau/syntax/document.hpp"
 
+#include <algorithm>
+
 namespace bureau::syntax {
 
 bool View::blank() const noexcept {
@@ -45,7 +47,7 @@ void Members::add(View from) {
 }
 
 void Document::clear(bool repeats) {
-	nodes_.clear();
+	size_ = 0;
 	depth_ = 0;
 	repeats_ = repeats;
 	kept_.clear();
@@ -53,11 +55,30 @@ void Document::clear(bool repeats) {
 }
 
 void Document::shrink() {
-	constexpr std::size_t most_kept = 1 << 18;
-	nodes_.clear();
-	if (nodes_.capacity() > most_kept)
-		nodes_.shrink_to_fit();
+	constexpr std::size_t most_nodes = 1 << 18;
+	constexpr std::size_t most_text = 1 << 22;
+	size_ = 0;
+	if (capacity_ > most_nodes) {
+		nodes_.reset();
+		capacity_ = 0;
+	}
 	kept_.clear();
+	if (copy_.capacity() > most_text)
+		std::string().swap(copy_);
+}
+
+std::span<char> Document::copy(std::string_view text) {
+	copy_ = text;
+	return copy_;
+}
+
+void Document::grow() {
+	constexpr std::size_t least = 1024;
+	const std::size_t capacity = capacity_ == 0 ? least : capacity_ * 2;
+	std::unique_ptr<Node[]> larger(new Node[capacity]);
+	std::copy_n(nodes_.get(), size_, larger.get());
+	nodes_ = std::move(larger);
+	capacity_ = capacity;
 }
 
 void Document::note_bad_unicode(Field field) {

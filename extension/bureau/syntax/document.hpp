@@ -3,10 +3,10 @@
 #include <bitset>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "bureau/syntax/failure.hpp"
 #include "bureau/syntax/field.hpp"
@@ -102,31 +102,30 @@ private:
 class Document {
 public:
 	void clear(bool repeats);
-	View root() const noexcept { return nodes_.empty() ? View() : View(nodes_.data(), repeats_); }
+	View root() const noexcept { return size_ == 0 ? View() : View(nodes_.get(), repeats_); }
 
 	// False if nesting has reached its bound.
 	bool open(Field field, Kind kind) {
 		if (depth_ == deepest_nesting)
 			return false;
-		open_[depth_++] = static_cast<std::uint32_t>(nodes_.size());
-		nodes_.push_back({nullptr, 0, 1, field, kind});
+		open_[depth_++] = static_cast<std::uint32_t>(size_);
+		append({nullptr, 0, 1, field, kind});
 		return true;
 	}
 
 	void close() {
 		const std::uint32_t at = open_[--depth_];
-		const std::size_t size = nodes_.size() - at;
-		if (size == 1 && depth_ > 0 && nodes_[at].field == Field::unknown)
-			nodes_.pop_back();
+		if (at + 1 == size_ && depth_ > 0 && nodes_[at].field == Field::unknown)
+			--size_;
 		else
-			nodes_[at].size = static_cast<std::uint32_t>(size);
+			nodes_[at].size = static_cast<std::uint32_t>(size_ - at);
 	}
 
 	void add(Field field, std::string_view text) {
 		if (field == Field::unknown && text.size() < shortest_nested_text && depth_ > 0)
 			return;
 		trim(text);
-		nodes_.push_back({text.data(), static_cast<std::uint32_t>(text.size()), 1, field, text.empty() ? Kind::blank : Kind::text});
+		append({text.data(), static_cast<std::uint32_t>(text.size()), 1, field, text.empty() ? Kind::blank : Kind::text});
 	}
 
 	bool inside() const noexcept { return depth_ > 0; }
@@ -134,12 +133,14 @@ public:
 	Field open_field() const noexcept { return nodes_[open_[depth_ - 1]].field; }
 	// Text with the nodes' lifetime.
 	std::string &keep(std::string text) { return kept_.emplace_back(std::move(text)); }
+	// A writable copy of the whole text, with the nodes' lifetime.
+	std::span<char> copy(std::string_view text);
 
 	// Notes that something at this field was no text in any encoding; the nearest known field around it answers for an unknown one.
 	void note_bad_unicode(Field field);
 	const std::bitset<field_count> &bad_unicode() const noexcept { return bad_unicode_; }
 
-	std::span<const Node> nodes() const noexcept { return nodes_; }
+	std::span<const Node> nodes() const noexcept { return {nodes_.get(), size_}; }
 	// Ends the nodes' lifetime, and gives back what a text much larger than a report took.
 	void shrink();
 
@@ -157,10 +158,20 @@ private:
 	}
 	static void trim_no_break_spaces(std::string_view &text) noexcept;
 
-	std::vector<Node> nodes_;
+	void append(const Node &node) {
+		if (size_ == capacity_)
+			grow();
+		nodes_[size_++] = node;
+	}
+	void grow();
+
+	std::unique_ptr<Node[]> nodes_; // a vector would write each node twice
+	std::size_t size_ = 0;
+	std::size_t capacity_ = 0;
 	std::uint32_t open_[deepest_nesting];
 	int depth_ = 0;
 	bool repeats_ = false;
+	std::string copy_;
 	std::deque<std::string> kept_;
 	std::bitset<field_count> bad_unicode_;
 };

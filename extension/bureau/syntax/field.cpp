@@ -118,18 +118,15 @@ struct Table {
 
 constexpr Table table;
 
+std::size_t part_of(std::string_view key) noexcept { return key.size() < 8 ? key.size() : 8; }
+
 std::uint64_t load(const char *at, std::size_t length) noexcept {
 	std::uint64_t bytes = 0;
-	std::memcpy(&bytes, at, length);
+	if (length == 8)
+		std::memcpy(&bytes, at, 8); // of a known size this is one instruction
+	else
+		std::memcpy(&bytes, at, length);
 	return bytes;
-}
-
-// Of the length and both ends: enough to tell the spellings of one report apart.
-std::size_t cheap_hash(std::string_view key) noexcept {
-	const std::size_t length = key.size();
-	const std::size_t end = length < 8 ? length : 8;
-	const std::uint64_t mixed = load(key.data(), end) * 0x9E3779B97F4A7C15u ^ load(key.data() + length - end, end) * 0xC2B2AE3D27D4EB4Fu;
-	return static_cast<std::size_t>((mixed + length * 0x165667B19E3779F9u) >> 40);
 }
 
 } // namespace
@@ -150,17 +147,33 @@ Field find_field(std::string_view key) noexcept {
 	return Field::unknown;
 }
 
-Field FieldCache::find(std::string_view key) noexcept {
-	Entry &entry = entries_[cheap_hash(key) % entry_count];
-	if (entry.key && std::string_view(entry.key, entry.length) == key)
-		return entry.field;
-	entry = {key.data(), static_cast<std::uint32_t>(key.size()), find_field(key)};
-	return entry.field;
+// The first and last eight bytes, which overlap in a short key, mostly settle it.
+bool FieldCache::Entry::is(std::string_view wanted) const noexcept {
+	if (length != wanted.size())
+		return false;
+	const std::size_t part = part_of(wanted);
+	if (load(key, part) != load(wanted.data(), part) || load(key + length - part, part) != load(wanted.data() + length - part, part))
+		return false;
+	return length <= 16 || std::memcmp(key + 8, wanted.data() + 8, length - 16) == 0;
 }
 
-void FieldCache::clear() noexcept {
-	for (Entry &entry : entries_)
-		entry = {};
+Field FieldCache::find(std::string_view key) noexcept {
+	if (key.size() > longest_key)
+		return find_field(key);
+	const std::size_t part = part_of(key);
+	const std::uint64_t head = load(key.data(), part);
+	const std::uint64_t tail = load(key.data() + key.size() - part, part);
+	const std::uint64_t mixed = head * 0x9E3779B97F4A7C15u ^ (tail + key.size()) * 0xC2B2AE3D27D4EB4Fu;
+	Entry &first = entries_[(mixed >> 40) % entry_count];
+	if (first.is(key))
+		return first.field;
+	Entry &second = entries_[(mixed >> 20) % entry_count];
+	if (second.is(key))
+		return second.field;
+	Entry &entry = first.length == 0 ? first : second;
+	std::memcpy(entry.key, key.data(), key.size());
+	entry.length = static_cast<std::uint32_t>(key.size());
+	return entry.field = find_field(key);
 }
 
 } // namespace bureau::syntax

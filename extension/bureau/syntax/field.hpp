@@ -104,17 +104,19 @@ std::string_view field_name(Field field) noexcept;
 
 Field find_field(std::string_view key) noexcept;
 
-// find_field, faster for keys that come again and again in one spelling. The keys must outlive the cache's use.
+// find_field, faster for keys that come again and again in one spelling, within a text and from text to text.
 class FieldCache {
 public:
 	Field find(std::string_view key) noexcept;
-	void clear() noexcept;
 
 private:
+	static constexpr std::size_t longest_key = 48;
 	struct Entry {
-		const char *key = nullptr;
+		char key[longest_key] = {};
 		std::uint32_t length = 0;
 		Field field = Field::unknown;
+
+		bool is(std::string_view wanted) const noexcept;
 	};
 	static constexpr std::size_t entry_count = 512;
 	Entry entries_[entry_count];

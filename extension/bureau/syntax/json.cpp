@@ -210,9 +210,10 @@ JsonParser::~JsonParser() = default;
 
 Failure JsonParser::parse(std::string_view text, Document &document) {
 	document.clear(false);
-	fields_.clear();
-	if (text.find('\\') != std::string_view::npos)
-		text = document.keep(std::string(text));
+	if (text.find('\\') != std::string_view::npos) {
+		const std::span<char> copy = document.copy(text);
+		text = {copy.data(), copy.size()};
+	}
 	if (!indexer_ || indexer_->capacity() < text.size()) {
 		std::size_t capacity = smallest_index;
 		while (capacity < text.size())

@@ -85,8 +85,8 @@ struct Envelope {
 		for (const Field field : {Field::message, Field::error_string, Field::error, Field::error_desc, Field::user_message_text})
 			say(members.text(field));
 		const std::string status = lower_case(members.text(Field::status));
-		refused = refused || members.text(Field::success) == "false" || status == "error" || status == "failed" || status == "failure" ||
-			status == "fail" || !members.text(Field::error_string).empty() || !members[Field::error].blank() || !members[Field::fault].blank();
+		refused = refused || members[Field::fault] || members.text(Field::success) == "false" || status == "error" || status == "failed" || status == "failure" ||
+			status == "fail" || !members.text(Field::error_string).empty() || !members[Field::error].blank();
 	}
 
 	void say(std::string_view text) {

@@ -11,7 +11,7 @@ namespace {
 
 enum class TextKind { other, json, escaped_json, xml, page, character_references, base64 };
 
-bool is_blank(char c) { return static_cast<unsigned char>(c) <= ' '; }
+bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; } // of JSON and of XML
 
 std::string_view trimmed(std::string_view text) {
 	while (!text.empty() && is_blank(text.front()))

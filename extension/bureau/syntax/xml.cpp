@@ -89,20 +89,17 @@ private:
 		}
 	}
 
-	// Mostly one piece; a comment or a CDATA section makes more of it.
+	// Mostly one piece, which pugixml keeps with the element; a comment or a CDATA section makes more of it.
 	std::string_view content(pugi::xml_node element, Field field) {
-		const pugi::xml_node first = element.first_child();
-		if (!first.next_sibling())
-			return piece(first, field);
-		std::string whole;
-		for (const pugi::xml_node node : element)
-			whole += piece(node, field);
+		const std::string_view text = without_references(element.value(), field);
+		if (!element.first_child())
+			return text;
+		std::string whole(text);
+		for (const pugi::xml_node node : element) {
+			const std::string_view piece = node.value();
+			whole += node.type() == pugi::node_cdata ? piece : without_references(piece, field);
+		}
 		return document_.keep(std::move(whole));
-	}
-
-	std::string_view piece(pugi::xml_node node, Field field) {
-		const std::string_view text = node.value();
-		return node.type() == pugi::node_cdata ? text : without_references(text, field);
 	}
 
 	std::string_view without_references(std::string_view text, Field field) {
@@ -131,11 +128,11 @@ private:
 
 Failure XmlParser::parse(std::string_view text, Document &document) {
 	document.clear(true);
-	fields_.clear();
 	if (std::memchr(text.data(), '\0', text.size()))
 		return Failure::invalid_xml;
-	std::string &writable = document.keep(std::string(text));
-	constexpr unsigned options = pugi::parse_cdata | pugi::parse_eol | pugi::parse_wconv_attribute | pugi::parse_doctype | pugi::parse_fragment;
+	const std::span<char> writable = document.copy(text);
+	constexpr unsigned options = pugi::parse_cdata | pugi::parse_eol | pugi::parse_wconv_attribute | pugi::parse_doctype | pugi::parse_fragment |
+		pugi::parse_embed_pcdata;
 	pugi::xml_document parsed;
 	const auto result = parsed.load_buffer_inplace(writable.data(), writable.size(), options, pugi::encoding_utf8);
 	const Failure failure = check_top(parsed, result);

@@ -8,6 +8,7 @@ extern "C" {
 #include "executor/tuptable.h"
 #include "nodes/params.h"
 #include "tcop/dest.h"
+#include "utils/ruleutils.h"
 }
 
 namespace backfill::pg {
@@ -15,10 +16,16 @@ namespace backfill::pg {
 static std::string sorted_query(const Pipeline &pipeline, bool resumes) {
 	const CandidateQuery query = candidate_query(pipeline.candidates);
 	const std::string key = format_type(pipeline.keys.oid());
+	// Sorted as keys are compared, whatever collation the query's column has.
+	const Oid collation = pipeline.keys.collation();
+	const std::string collate =
+		OidIsValid(collation) ? std::string(" COLLATE ") + call([&]() noexcept { return generate_collation_name(collation); })
+							  : std::string();
 	// The line end closes a comment at the end of the query.
-	return "SELECT DISTINCT ON (1) c.k::" + key + ", " + (query.has_time ? "c.t" : "NULL") +
+	return "SELECT DISTINCT ON (1) c.k::" + key + collate + ", " + (query.has_time ? "c.t" : "NULL") +
 	       "::pg_catalog.timestamptz FROM (" + query.sql + "\n) AS c(k" + (query.has_time ? ", t" : "") + ")" +
-	       (resumes ? " WHERE c.k::" + key + " > $3::pg_catalog.text::" + key : "") + " ORDER BY 1, 2 DESC NULLS LAST";
+	       (resumes ? " WHERE c.k::" + key + " > $3::pg_catalog.text::" + key + collate : "") +
+	       " ORDER BY 1, 2 DESC NULLS LAST";
 }
 
 void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context) {
@@ -43,6 +50,8 @@ void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryCon
 					params->params[2] = {after, false, PARAM_FLAG_CONST, TEXTOID};
 
 				MemoryContext const old = MemoryContextSwitchTo(context);
+				CachedPlanSource *const source = static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
+				slot_ = MakeSingleTupleTableSlot(CreateTupleDescCopy(source->resultDesc), &TTSOpsMinimalTuple);
 				store_ = tuplestore_begin_heap(false, true, work_mem);
 				MemoryContextSwitchTo(old);
 				DestReceiver *const receiver = CreateDestReceiver(DestTuplestore);
@@ -55,10 +64,6 @@ void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryCon
 					elog(ERROR, "could not run the candidate query: %s", SPI_result_code_string(code));
 				receiver->rDestroy(receiver);
 
-				MemoryContextSwitchTo(context);
-				CachedPlanSource *const source = static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
-				slot_ = MakeSingleTupleTableSlot(CreateTupleDescCopy(source->resultDesc), &TTSOpsMinimalTuple);
-				MemoryContextSwitchTo(old);
 				count_ = tuplestore_tuple_count(store_);
 			});
 		});
@@ -68,14 +73,13 @@ void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryCon
 std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
 	std::vector<Item> items;
 	items.reserve(static_cast<std::size_t>(most));
-	while (static_cast<int>(items.size()) < most) {
-		bool null_key = false;
+	while (!null_key_ && static_cast<int>(items.size()) < most) {
 		Item item{};
 		const bool found = call([&]() noexcept {
 			if (!tuplestore_gettupleslot(store_, true, false, slot_))
 				return false;
 			bool no_time = true;
-			item.key = slot_getattr(slot_, 1, &null_key);
+			item.key = slot_getattr(slot_, 1, &null_key_);
 			const Datum time = slot_getattr(slot_, 2, &no_time);
 			item.has_time = !no_time;
 			item.time = no_time ? 0 : DatumGetTimestampTz(time);
@@ -83,13 +87,15 @@ std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
 		});
 		if (!found)
 			break;
-		if (null_key)
-			throw core::Error(core::ErrorCode::wrong_state,
-			                  "candidate query of pipeline \"" + pipeline.name + "\" returned a null key",
-			                  "Exclude rows without a key.");
+		if (null_key_)
+			continue; // nulls sort last: what has a key is handed out first
 		item.key = pipeline.keys.copy(item.key);
 		items.push_back(item);
 	}
+	if (null_key_ && items.empty())
+		throw core::Error(core::ErrorCode::wrong_state,
+		                  "candidate query of pipeline \"" + pipeline.name + "\" returned a null key",
+		                  "Exclude rows without a key.");
 	return items;
 }
 

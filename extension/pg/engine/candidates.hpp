@@ -26,6 +26,7 @@ private:
 	Tuplestorestate *store_ = nullptr;
 	TupleTableSlot *slot_ = nullptr;
 	std::int64_t count_ = 0;
+	bool null_key_ = false; // came up
 };
 
 } // namespace backfill::pg

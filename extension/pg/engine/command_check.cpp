@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "pg/engine/keys.hpp"
 #include "pg/engine/outcome_type.hpp"
 
 extern "C" {
@@ -169,6 +170,16 @@ void require_column(CommandKind kind, const Parsed &parsed, int column, Oid expe
 		            "Cast column " + std::to_string(column + 1) + " to " + format_type(expected) + ".");
 }
 
+// The engine reads these keys as they come: no cast can be put around a command.
+void require_key(CommandKind kind, const Parsed &parsed, Oid key_type) {
+	const Oid actual = column_type(parsed, 0);
+	if (!is_read_as(actual, key_type))
+		throw Error(ErrorCode::wrong_type,
+		            std::string(name_of(kind)) + " returns " + format_type(actual) + " as the key, not " +
+			            format_type(key_type),
+		            "Cast column 1 to " + format_type(key_type) + ".");
+}
+
 void require_columns(CommandKind kind, const Parsed &parsed, int least, int most, const std::string &shape) {
 	const int columns = parsed.columns->natts;
 	if (columns < least || columns > most)
@@ -190,11 +201,11 @@ void check_result(CommandKind kind, const Parsed &parsed, Oid key_type) {
 		break;
 	case CommandKind::lacking:
 		require_columns(kind, parsed, 1, 1, "the keys that lack this step's output");
-		require_column(kind, parsed, 0, key_type, "the key");
+		require_key(kind, parsed, key_type);
 		break;
 	case CommandKind::batch_work:
 		if (parsed.columns != nullptr && parsed.columns->natts == 2 && column_type(parsed, 1) == outcome_type())
-			require_column(kind, parsed, 0, key_type, "the key");
+			require_key(kind, parsed, key_type);
 		break;
 	default:
 		break;

@@ -90,10 +90,12 @@ BACKFILL_FUNCTION(pg_backfill_create_pipeline) {
 	const Oid key_type = args.oid(2, "key_type");
 	check_key_type(key_type);
 	check_command(CommandKind::candidates, candidates, key_type);
+	// Qualified unless it is PostgreSQL's own: a run looks it up under the engine's search path.
+	const std::string key_type_name = as_engine(owner_of_function(fcinfo), [&] { return format_type(key_type); });
 	static constinit Statement statement("SELECT backfill._create_pipeline($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)");
 	write_definition(fcinfo, statement,
 	                 {Param::of(name), Param::of(name_of_role(GetUserId())), Param::of(candidates),
-	                  Param::of(format_type(key_type)), Param::of(current_search_path()), args.pass(3, INTERVALOID),
+	                  Param::of(key_type_name), Param::of(current_search_path()), args.pass(3, INTERVALOID),
 	                  args.pass(4, TEXTOID), args.pass(5, TEXTOID), args.pass(6, INTERVALOID),
 	                  args.pass(7, INTERVALOID), args.pass(8, TEXTOID), args.pass(9, TEXTOID)});
 	return nothing();

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 
 extern "C" {
+#include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/datum.h"
 #include "utils/typcache.h"
@@ -12,7 +13,8 @@ namespace backfill::pg {
 
 void check_key_type(Oid type) {
 	const bool sortable = call([&]() noexcept {
-		return OidIsValid(lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc) && OidIsValid(get_array_type(type));
+		return get_typtype(type) != TYPTYPE_PSEUDO && OidIsValid(get_array_type(type)) &&
+		       OidIsValid(lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc);
 	});
 	if (!sortable)
 		throw core::Error(core::ErrorCode::wrong_type, "type " + format_type(type) + " cannot be a key",
@@ -57,7 +59,17 @@ Datum KeyType::copy(Datum key) const {
 	return call([&]() noexcept { return datumCopy(key, by_value_, length_); });
 }
 
+bool is_read_as(Oid actual, Oid key_type) {
+	return actual == key_type ||
+	       call([&]() noexcept { return IsBinaryCoercible(actual, getBaseType(key_type)); });
+}
+
 std::vector<int> KeyType::positions(const std::vector<Item> &items, const Result &result) const {
+	const Oid actual = call([&]() noexcept { return SPI_gettypeid(result.table()->tupdesc, 1); });
+	if (!is_read_as(actual, type_))
+		throw core::Error(core::ErrorCode::wrong_type,
+		                  "a command returned " + format_type(actual) + " as the key, not " + format_type(type_),
+		                  "A table that it reads was changed: cast column 1.");
 	std::vector<int> found(result.rows());
 	const int count = static_cast<int>(items.size());
 	SPITupleTable *const table = result.table();

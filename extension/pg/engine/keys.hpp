@@ -17,6 +17,8 @@ struct Item {
 
 // Refuses a type that cannot be sorted or made an array of.
 void check_key_type(Oid type);
+// Whether a value of type `actual` can be read as a key without a conversion.
+bool is_read_as(Oid actual, Oid key_type);
 
 // What the engine must know of the type of a pipeline's keys. Made once per run; order is the type's default btree.
 class KeyType {
@@ -26,6 +28,7 @@ public:
 
 	Oid oid() const noexcept { return type_; }
 	Oid array_oid() const noexcept { return array_; }
+	Oid collation() const noexcept { return collation_; } // that keys are compared under; InvalidOid: none
 
 	// An array of the keys at `members`, as the parameter of a batch command.
 	Param array_of(const std::vector<Item> &items, const std::vector<int> &members) const;

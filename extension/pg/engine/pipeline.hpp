@@ -37,6 +37,12 @@ struct Pipeline {
 // steps, or its owner is gone.
 Pipeline load_pipeline(Oid engine_owner, const std::string &name, MemoryContext context);
 
+// Temporary tables of the caller's session come last, or they would stand in for the owner's tables and their triggers
+// would run with the owner's rights.
+inline std::string temporary_last(const std::string &search_path) {
+	return search_path.empty() ? "pg_temp" : search_path + ", pg_temp";
+}
+
 // Runs fn with the owner's rights in a security-restricted context, and with settings that do not depend on who calls.
 template <class Fn>
 auto as_owner(const Pipeline &pipeline, Fn fn);
@@ -48,10 +54,11 @@ auto as_owner(const Pipeline &pipeline, Fn fn);
 template <class Fn>
 auto backfill::pg::as_owner(const Pipeline &pipeline, Fn fn) {
 	return with_identity(pipeline.owner, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION,
-	                     {{"search_path", pipeline.search_path},
+	                     {{"search_path", temporary_last(pipeline.search_path)},
 	                      {"TimeZone", pipeline.timezone},
 	                      {"DateStyle", "ISO, MDY"},
 	                      {"IntervalStyle", "postgres"},
+	                      {"bytea_output", "hex"},
 	                      {"extra_float_digits", "1"}},
 	                     std::move(fn));
 }

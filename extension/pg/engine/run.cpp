@@ -17,6 +17,12 @@ constexpr TimestampTz longest_silence = 60 * USECS_PER_SEC;
 // The run was paused, cancelled, or taken over: its rows say which.
 struct RunEnded {};
 
+// Nearly all items fail alike.
+struct NearlyAllFail {
+	std::string step;
+	std::string sqlstate;
+};
+
 } // namespace
 
 Run::Run(Oid engine_owner, const std::string &pipeline, MemoryContext context)
@@ -39,7 +45,11 @@ void Run::transaction(Fn fn) const {
 		call([]() noexcept { SPI_rollback(); });
 		throw;
 	}
-	call([]() noexcept { SPI_commit(); });
+	try {
+		call([]() noexcept { SPI_commit(); });
+	} catch (const PgError &error) { // the commit itself failed, and has rolled back
+		throw PastError(*error.data());
+	}
 }
 
 void Run::drive_live() {
@@ -81,8 +91,13 @@ void Run::drive() {
 		finish(code == ERRCODE_QUERY_CANCELED ? "cancelled" : "failed", sqlstate, error.what());
 		throw;
 	} catch (const ImpureCheck &check) {
-		break_off(check.step, core::reason::impure, "check of step \"" + check.step + "\" wrote",
+		progress_.tally.count_step(check.step, core::Status::failed, core::reason::impure);
+		break_off("check of step \"" + check.step + "\" wrote",
 		          "A check only reads: move what it writes into the step's work.");
+	} catch (const NearlyAllFail &failure) {
+		break_off("nearly all items fail at step \"" + failure.step + "\" with SQLSTATE " + failure.sqlstate,
+		          "Mend the cause and run it again; SELECT * FROM backfill.narration(" + std::to_string(id()) +
+		              ") shows the errors.");
 	} catch (const core::Error &error) {
 		finish("failed", "", error.what());
 		throw;
@@ -173,12 +188,9 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 	counted_ = members.back() + 1;
 	const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - started;
 	batch_size_.took(static_cast<int>(members.size()), took.count());
-	narrate(report);
+	transaction([&] { narrate(report); }); // a cancel may be noticed here too
 	if (const auto *const broken = pattern_.broken())
-		break_off(broken->first, core::reason::of_sqlstate(broken->second),
-		          "nearly all items fail at step \"" + broken->first + "\" with SQLSTATE " + broken->second,
-		          "Mend the cause and run it again; SELECT * FROM backfill.narration(" + std::to_string(id()) +
-		              ") shows the errors.");
+		throw NearlyAllFail{broken->first, broken->second};
 }
 
 void Run::write_progress(const Progress &progress, const std::optional<std::string> &last_key) {
@@ -202,8 +214,7 @@ void Run::tell(int level, const std::string &line) const {
 	});
 }
 
-void Run::break_off(const std::string &step, const std::string &reason, const std::string &why, const std::string &hint) {
-	progress_.tally.count_step(step, core::Status::failed, reason, 1);
+void Run::break_off(const std::string &why, const std::string &hint) {
 	transaction([&] { record_.write_progress(frame_, progress_, std::nullopt); });
 	finish("broken", "", why);
 	throw core::Error(core::ErrorCode::wrong_state,

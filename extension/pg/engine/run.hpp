@@ -41,8 +41,7 @@ private:
 	void write_progress(const Progress &progress, const std::optional<std::string> &last_key);
 	void narrate(const BatchReport &report) const;
 	void tell(int level, const std::string &line) const;
-	[[noreturn]] void break_off(const std::string &step, const std::string &reason, const std::string &why,
-	                            const std::string &hint);
+	[[noreturn]] void break_off(const std::string &why, const std::string &hint);
 	void succeed();
 	void finish(const std::string &state, const std::string &sqlstate = {}, const std::string &error = {});
 

@@ -176,6 +176,11 @@ void Chain::attempt(Step &step, std::vector<Turn> &turns, const std::vector<int>
 	if (todo.size() == 1) {
 		Turn &turn = turns[todo.front()];
 		turn.errored = true;
+		// Somebody else made the output while this one worked: the unique key has done what it is for.
+		if (error && error->sqlstate == "23505" && !is_redone(step) && lacking(step, *items_, {turn.member}).empty()) {
+			decide(step, turn, {core::Status::skipped, core::reason::done, false, false});
+			return;
+		}
 		if (error)
 			pattern_.failed(step.name, error->sqlstate);
 		decide(step, turn, *failure, error ? &*error : nullptr);

@@ -116,7 +116,7 @@ void Run::take_all() {
 		if (items.empty())
 			break;
 		take_page(items);
-		MemoryContextReset(page_);
+		call([&]() noexcept { MemoryContextReset(page_); });
 	}
 	MemoryContextSwitchTo(outer);
 }

@@ -25,9 +25,10 @@ UNIT_SRCS       = $(sort $(wildcard test/unit/*_test.cpp))
 OBJS            = $(patsubst %.cpp,%.o,$(CORE_SRCS) $(BOUNDARY_SRCS) $(ENGINE_SRCS))
 LEADS_OBJS      = $(patsubst %.cpp,%.o,$(CORE_SRCS) $(BUREAU_SRCS) $(BOUNDARY_SRCS) $(LEADS_SRCS))
 WORKER_OBJS     = $(patsubst %.cpp,%.w.o,$(CORE_SRCS) $(WORKER_SRCS))
+FUZZ_OBJS       = $(patsubst %.cpp,build/fuzz/%.o,$(BUREAU_SRCS))
 UNIT_OBJS       = $(patsubst %.cpp,build/unit/%.o,$(CORE_SRCS) $(BUREAU_SRCS))
 UNIT_TESTS      = $(patsubst test/unit/%.cpp,build/unit/%,$(UNIT_SRCS))
-DEPENDENCIES    = $(patsubst %.o,%.d,$(sort $(OBJS) $(LEADS_OBJS) $(WORKER_OBJS) $(UNIT_OBJS))) \
+DEPENDENCIES    = $(patsubst %.o,%.d,$(sort $(OBJS) $(LEADS_OBJS) $(WORKER_OBJS) $(UNIT_OBJS) $(FUZZ_OBJS))) \
                   $(patsubst %.cpp,build/unit/%.d,$(UNIT_SRCS))
 
 # Inputs in test/sql and test/specs, expected output of both in expected/. PostgreSQL up to 15 looks for the latter in
@@ -50,6 +51,8 @@ LEADS_LINK      = -lpugixml -lsimdjson
 WORKER_CFLAGS   = $(STD) $(WARN) -O2 -g -MMD -MP $(WORKER_INCLUDE)
 WORKER_LIBS     = $(libpq)
 UNIT_CFLAGS     = $(STD) $(WARN) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Iextension
+FUZZ_CFLAGS     = $(UNIT_CFLAGS) -fsanitize=fuzzer-no-link
+FUZZ_SECONDS   ?= 600
 EXTRA_CLEAN     = $(INSTALL_SCRIPTS) $(LEADS_LIBRARY) $(LEADS_OBJS) $(WORKER) $(WORKER_OBJS) $(DEPENDENCIES) build
 
 # No LLVM bitcode: PGXS would compile it with clang and without $(PG_CXXFLAGS).
@@ -61,7 +64,7 @@ all: build
 .DELETE_ON_ERROR:
 
 ifeq ($(PGXS),)
-build install uninstall installed unit regress isolation tap lint bench:
+build install uninstall installed unit fuzz fuzz-short bench-reader regress isolation tap lint bench:
 	@echo "PostgreSQL's server headers are not there ($(PG_CONFIG) --pgxs): make packages" >&2; exit 1
 clean:
 	rm -rf $(EXTRA_CLEAN)
@@ -113,6 +116,29 @@ build/unit/%.o: %.cpp Makefile
 $(UNIT_TESTS): build/unit/%: build/unit/test/unit/%.o $(UNIT_OBJS)
 	$(CXX) $(UNIT_CFLAGS) -o $@ $^ $(LEADS_LINK)
 
+build/fuzz/%.o: %.cpp Makefile
+	@$(MKDIR_P) $(@D)
+	$(CLANGXX) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+
+build/fuzz/read_report_fuzzer: build/fuzz/test/fuzz/read_report_fuzzer.o $(FUZZ_OBJS)
+	$(CLANGXX) $(UNIT_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LEADS_LINK)
+
+fuzz: build/fuzz/read_report_fuzzer ## bodies at random for the report reader, with ASan and UBSan (FUZZ_SECONDS=600)
+	@test/fuzz/run $< $(FUZZ_SECONDS)
+
+fuzz-short: build/fuzz/read_report_fuzzer ## the same for twenty seconds
+	@test/fuzz/run $< 20
+
+build/bench/%.o: %.cpp Makefile
+	@$(MKDIR_P) $(@D)
+	$(CXX) $(STD) $(WARN) -O2 -Iextension -MMD -MP -c -o $@ $<
+
+build/bench/reader: $(patsubst %.cpp,build/bench/%.o,test/bench/reader_bench.cpp $(BUREAU_SRCS))
+	$(CXX) -o $@ $^ $(LEADS_LINK)
+
+bench-reader: build/bench/reader ## bodies and megabytes a second of the report reader, by size
+	@build/bench/reader
+
 pgxs_test = $(abspath $(dir $(PGXS))/../test)
 define run_regress
 	@rm -rf build/$@ && $(MKDIR_P) build/$@ && ln -s ../../expected build/$@/expected
@@ -125,7 +151,13 @@ regress: installed ## pg_regress tests, on a throw-away server
 isolation: installed ## isolation tests, on a throw-away server
 	$(call run_regress,isolation/pg_isolation_regress $(ISOLATION_OPTS) $(ISOLATION))
 
-tap: installed ## TAP tests, each with servers of its own (PROVE_TESTS=test/t/001_... for some)
+# Makes faults on purpose; loaded by tests and never installed.
+FAULTPOINT = build/fault/faultpoint.so
+$(FAULTPOINT): test/fault/faultpoint.c
+	@$(MKDIR_P) $(@D)
+	$(CC) -O1 -g -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror -fPIC -shared -isystem $(includedir_server) -o $@ $<
+
+tap: installed $(FAULTPOINT) ## TAP tests, each with servers of its own (PROVE_TESTS=test/t/001_... for some)
 	@test/env/run-tap $(PROVE_TESTS)
 
 # PROPERTY_SCHEDULES and PROPERTY_SEED say how many and which.
@@ -142,7 +174,7 @@ clang_accepts = printf '%s\n' $(1) | xargs -P 2 -I{} sh -c \
 	'if $(CLANGXX) -fsyntax-only $(STD) $(WARN) $(2) {}; then echo "ok - clang++ {}"; else echo "not ok - clang++ {}"; exit 1; fi'
 lint-clang:
 	@status=0; \
-	$(call clang_accepts,$(CORE_SRCS) $(BUREAU_SRCS) $(UNIT_SRCS),-Iextension) || status=1; \
+	$(call clang_accepts,$(CORE_SRCS) $(BUREAU_SRCS) $(UNIT_SRCS) test/bench/reader_bench.cpp,-Iextension) || status=1; \
 	$(call clang_accepts,$(BOUNDARY_SRCS) $(ENGINE_SRCS) $(LEADS_SRCS),-Wno-register $(SERVER_INCLUDE)) || status=1; \
 	$(call clang_accepts,$(WORKER_SRCS),-Iextension -I. -isystem $(libpq_srcdir) -DPG_BACKFILL_VERSION=\"$(RELEASE)\") || status=1; \
 	exit $$status
@@ -160,9 +192,9 @@ demo: packages ## shows the job on a throw-away server (KEEP=1 leaves it up)
 	@MAKE='$(MAKE)' test/demo/run
 
 test: ## everything, set-up included; ends with `N passed, N failed`
-	@MAKE='$(MAKE)' test/env/run-suites unit regress isolation tap lint
+	@MAKE='$(MAKE)' test/env/run-suites unit fuzz-short regress isolation tap lint
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t h; do printf '%-10s %s\n' "$$t" "$$h"; done
 
-.PHONY: all build install-more uninstall-more installed unit regress isolation tap property lint lint-clang bench packages demo test help
+.PHONY: all build install-more uninstall-more installed unit fuzz fuzz-short bench-reader regress isolation tap property lint lint-clang bench packages demo test help

@@ -7,10 +7,13 @@ COMMENT ON FUNCTION backfill._clock() IS 'the server''s clock, unless a superuse
 
 CREATE FUNCTION backfill._add_interval(at timestamptz, amount interval, timezone text) RETURNS timestamptz
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE
-	RETURN ((at AT TIME ZONE timezone)
+	-- Only months and days go by local time, in which an hour may happen twice.
+	RETURN CASE WHEN amount = pg_catalog.make_interval(secs => pg_catalog.date_part('hour', amount) * 3600
+			+ pg_catalog.date_part('minute', amount) * 60 + pg_catalog.date_part('second', amount)) THEN at
+		ELSE ((at AT TIME ZONE timezone)
 			+ pg_catalog.make_interval(
 				months => (pg_catalog.date_part('year', amount) * 12 + pg_catalog.date_part('month', amount))::integer,
-				days => pg_catalog.date_part('day', amount)::integer)) AT TIME ZONE timezone
+				days => pg_catalog.date_part('day', amount)::integer)) AT TIME ZONE timezone END
 		+ pg_catalog.make_interval(secs => pg_catalog.date_part('hour', amount) * 3600
 			+ pg_catalog.date_part('minute', amount) * 60 + pg_catalog.date_part('second', amount));
 COMMENT ON FUNCTION backfill._add_interval(timestamptz, interval, text) IS 'months and days by the calendar of a time zone, hours by the clock; the session''s time zone has no part in it';
@@ -18,8 +21,13 @@ COMMENT ON FUNCTION backfill._add_interval(timestamptz, interval, text) IS 'mont
 CREATE FUNCTION backfill._slot_of(at timestamptz, slot text, timezone text, OUT window_from timestamptz, OUT window_to timestamptz)
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT s.start, backfill._add_interval(s.start, ('1 ' || slot)::interval, timezone)
-	FROM (SELECT pg_catalog.date_trunc(slot, at, timezone)) s (start);
+	-- Where midnight happens twice the day begins with the second one, and the hour before it belongs to the day before.
+	-- Where it does not happen the day begins when the clock jumps, and ends at midnight all the same.
+	SELECT CASE slot WHEN 'hour' THEN l.hour ELSE l.start AT TIME ZONE timezone END,
+		CASE slot WHEN 'hour' THEN l.hour + '1 hour' ELSE (l.start + ('1 ' || slot)::interval) AT TIME ZONE timezone END
+	FROM (SELECT CASE WHEN b.begins AT TIME ZONE timezone > at THEN b.begins - ('1 ' || slot)::interval ELSE b.begins END,
+			pg_catalog.date_trunc('hour', at, timezone)
+		FROM (SELECT pg_catalog.date_trunc(slot, at AT TIME ZONE timezone)) b (begins)) l (start, hour);
 END;
 COMMENT ON FUNCTION backfill._slot_of(timestamptz, text, text) IS 'calendar slot a moment belongs to, [from, to)';
 

@@ -40,7 +40,7 @@ $$;
 COMMENT ON FUNCTION backfill._new_live_run(integer, text, boolean) IS 'writes a live run that waits or starts now; null if one waits already';
 
 -- Takes a run that waits. Its next holder gets a new token, so that a former one can write no more.
-CREATE FUNCTION backfill._claim_run(run_id bigint) RETURNS backfill.run
+CREATE FUNCTION backfill._claim_run(run_id bigint, pipeline_id integer) RETURNS backfill.run
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -50,11 +50,11 @@ BEGIN
 	UPDATE backfill.run q
 	SET state = 'running', started_at = coalesce(q.started_at, moment), finished_at = NULL, lease_token = q.lease_token + 1,
 		lease_until = moment + backfill._run_lease()
-	WHERE q.run_id = _claim_run.run_id AND q.state = 'requested'
+	WHERE q.run_id = _claim_run.run_id AND q.pipeline_id = _claim_run.pipeline_id AND q.state = 'requested'
 	RETURNING q.* INTO r;
 	RETURN r;
 END $$;
-COMMENT ON FUNCTION backfill._claim_run(bigint) IS 'makes a requested run this session''s; null if somebody else was faster';
+COMMENT ON FUNCTION backfill._claim_run(bigint, integer) IS 'makes a requested run of the pipeline this session''s; null if somebody else was faster';
 
 CREATE FUNCTION backfill._begin_live_run(pipeline_id integer, requested_by text) RETURNS backfill.run
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -206,7 +206,7 @@ BEGIN
 		RETURN;
 	END IF;
 	SELECT count(*) INTO ordinal FROM backfill.run o
-	WHERE o.pipeline_id = r.pipeline_id AND o.mode = 'live' AND o.window_from = r.window_from AND o.run_time <= r.run_time;
+	WHERE o.pipeline_id = r.pipeline_id AND o.mode = 'live' AND o.window_from = r.window_from AND (o.run_id <= r.run_id OR r.run_id < 0);
 	PERFORM backfill._emit(r.run_id, r.pipeline_id, r.mode, r.deliver, r.run_time, r.window_from, r.window_to, NULL,
 		p.summary_to, 'run_summary_' || ordinal,
 		jsonb_build_object('pipeline', p.name, 'run_id', r.run_id, 'window_from', r.window_from, 'candidates', r.candidates, 'changed', r.changed,

@@ -102,6 +102,15 @@ BEGIN
 			USING ERRCODE = 'undefined_object', HINT = 'See SELECT * FROM backfill.run_history.';
 	END IF;
 	PERFORM backfill._require_operator(r.pipeline_id);
+	-- Of the live runs that never began only one may wait.
+	IF wanted = 'requested' AND r.state = 'paused' AND r.mode = 'live' AND r.started_at IS NULL THEN
+		PERFORM FROM backfill.run q
+		WHERE q.pipeline_id = r.pipeline_id AND q.mode = 'live' AND q.state = 'requested' AND q.started_at IS NULL;
+		IF FOUND THEN
+			RAISE EXCEPTION 'another run of the pipeline waits already'
+				USING ERRCODE = 'object_not_in_prerequisite_state', HINT = format('It does the same: end this one with SELECT backfill.cancel_run(%s).', run_id);
+		END IF;
+	END IF;
 	IF r.state NOT IN ('requested', 'running', 'paused') OR (wanted = 'requested' AND r.state <> 'paused') THEN
 		RAISE EXCEPTION 'run % is %', run_id, r.state
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = CASE wanted

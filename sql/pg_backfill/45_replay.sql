@@ -9,7 +9,7 @@ DECLARE
 	off timestamptz;
 BEGIN
 	SELECT q.* INTO STRICT p FROM backfill.pipeline q WHERE q.pipeline_id = _replay_bounds.pipeline_id;
-	IF local_from IS NULL OR local_to IS NULL OR local_from >= local_to THEN
+	IF local_from IS NULL OR local_to IS NULL OR local_from >= local_to OR NOT isfinite(local_from) OR NOT isfinite(local_to) THEN
 		RAISE EXCEPTION 'a replay needs a range of time'
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'Give its start, inclusive, and its end, exclusive.';
 	END IF;
@@ -27,8 +27,10 @@ BEGIN
 		RAISE EXCEPTION 'a replay cannot begin in the future'
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'A replay goes over the past again; for what is to come there are live runs.';
 	END IF;
+	-- Slots that have not begun have nothing to go over.
+	replay_to := least(replay_to, (backfill._slot_of(backfill._clock(), p.slot, p.timezone)).window_to);
 END $$;
-COMMENT ON FUNCTION backfill._replay_bounds(integer, timestamp, timestamp) IS 'a range of whole slots, from local times of the pipeline''s zone';
+COMMENT ON FUNCTION backfill._replay_bounds(integer, timestamp, timestamp) IS 'a range of whole slots, from local times of the pipeline''s zone, up to the slot of now';
 
 CREATE FUNCTION backfill._slots(pipeline_id integer, range_from timestamptz, range_to timestamptz) RETURNS TABLE (slot_from timestamptz, slot_to timestamptz)
 	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
@@ -45,11 +47,15 @@ AS $$
 $$;
 COMMENT ON FUNCTION backfill._slots(integer, timestamptz, timestamptz) IS 'the calendar slots of a range of whole slots, oldest first';
 
-CREATE FUNCTION backfill._check_replay(pipeline_id integer, redo text, deliver boolean) RETURNS void
+CREATE FUNCTION backfill._check_replay(pipeline_id integer, redo text, deliver boolean, downstream boolean) RETURNS void
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM backfill._require_operator(pipeline_id);
+	IF deliver IS NULL OR downstream IS NULL THEN
+		RAISE EXCEPTION 'deliver and downstream of a replay must not be null'
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'Give true or false.';
+	END IF;
 	IF redo IS NULL OR redo NOT IN ('lacking', 'all') THEN
 		RAISE EXCEPTION 'redo "%" is not known', redo
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'Use lacking, or all, which makes the steps with a clear command again.';
@@ -63,7 +69,7 @@ BEGIN
 			USING ERRCODE = 'insufficient_privilege', HINT = 'Be a member of backfill_deliver, or leave deliver out: the replay is silent then.';
 	END IF;
 END $$;
-COMMENT ON FUNCTION backfill._check_replay(integer, text, boolean) IS 'refuses a replay that the caller may not have or that could do nothing';
+COMMENT ON FUNCTION backfill._check_replay(integer, text, boolean, boolean) IS 'refuses a replay that the caller may not have or that could do nothing';
 
 CREATE FUNCTION backfill._request_replay(pipeline text, local_from timestamp, local_to timestamp, redo text, deliver boolean, downstream boolean) RETURNS bigint
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -74,7 +80,7 @@ DECLARE
 	wanted bigint;
 	moment CONSTANT timestamptz := backfill._clock();
 BEGIN
-	PERFORM backfill._check_replay(p.pipeline_id, redo, deliver);
+	PERFORM backfill._check_replay(p.pipeline_id, redo, deliver, downstream);
 	bounds := backfill._replay_bounds(p.pipeline_id, local_from, local_to);
 	-- Who asks second waits here and then finds the first one's replay.
 	PERFORM FROM backfill.pipeline q WHERE q.pipeline_id = p.pipeline_id FOR NO KEY UPDATE;

@@ -200,7 +200,7 @@ my @rules = (
 	[ nothing_to_destroy_inside_call => \&destructors_inside ],
 	[ files_stay_short => \&long_files ],
 	[ names_say_something => sub {
-		grep { m{(?:^|[/_])(?:utils?|common|helpers?|types|managers?)(?:[._/]|$)}i } @paths } ],
+		grep { m{(?:^|[/_])(?:utils?|common|helpers?|types|managers?)(?:[._/]|$)}i && $_ !~ m{^test/data/} } @paths } ],
 	[ no_machine_paths => sub {
 		matches(qr{$not_lint.*$ours}, qr{(?<![\w.])/(?:work|home|opt/pg|root|Users)/}) } ],
 	[ speaks_of_itself_only => sub {

@@ -28,9 +28,11 @@ CREATE FUNCTION pick(n integer) RETURNS integer LANGUAGE sql AS $$ SELECT 1 + fl
 CREATE FUNCTION now_() RETURNS timestamptz LANGUAGE sql AS $$ SELECT backfill._clock() $$;
 CREATE FUNCTION jump(amount interval) RETURNS void LANGUAGE sql AS $$
 	SELECT set_config('backfill.test_clock_seconds', (extract(epoch FROM backfill._clock() + amount))::text, false) $$;
-CREATE FUNCTION note(what text) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO property.move (what) VALUES (what);
-	INSERT INTO property.tally VALUES (what, 1) ON CONFLICT ON CONSTRAINT tally_pkey DO UPDATE SET times = tally.times + 1 $$;
+CREATE FUNCTION note(what text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO move (what) VALUES (note.what);
+	INSERT INTO tally AS t VALUES (note.what, 1) ON CONFLICT ON CONSTRAINT tally_pkey DO UPDATE SET times = t.times + 1;
+END $$;
 CREATE FUNCTION fail(what text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	RAISE EXCEPTION '%', what USING ERRCODE = 'assert_failure';

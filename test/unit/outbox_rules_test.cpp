@@ -1,6 +1,5 @@
 // Rules of the outbox: recipients, keys, suppression, retry and breaker.
 
-#include <cstdio>
 #include <string>
 
 #include "core/breaker.hpp"
@@ -9,19 +8,12 @@
 #include "core/recipient.hpp"
 #include "core/retry.hpp"
 #include "core/suppression.hpp"
+#include "tap.hpp"
 
 using namespace backfill::core;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-static int failures = 0;
-
-static void check(bool holds, const std::string &what) {
-	if (holds)
-		return;
-	std::printf("FAILED: %s\n", what.c_str());
-	++failures;
-}
+using tap::check;
 
 static bool accepts(std::string_view recipient) {
 	try {
@@ -36,7 +28,7 @@ static bool accepts(std::string_view recipient) {
 	}
 }
 
-static void test_recipients() {
+TEST("recipients that a channel can be given, and those that would mislead it") {
 	for (std::string_view good :
 	     {"email:a@b.example", "email:first.last+tag@sub.example.com", "email:ops@mailhost", "email:o'neil@example.com",
 	      "email:x@xn--bcher-kva.example", "slack:#leads", "slack:@asha", "slack:C012AB3CD", "slack:#ऋण", "webhook:crm-1",
@@ -69,12 +61,15 @@ static void test_recipients() {
 	      std::string_view("slack:a\xE2\x81\xA6" "b")})
 		check(!accepts(bad), "accepted " + std::string(bad));
 
+	std::string const label = "." + std::string(62, 'd');
+	check(accepts("email:a@b" + label + label + label + label.substr(0, 62)), "refused 254 bytes of e-mail address");
+	check(!accepts("email:a@b" + label + label + label + label), "accepted 255 bytes of e-mail address");
 	check(!accepts("file:" + std::string(400, 'a')), "accepted a long recipient");
 	check(default_channel(read_recipient("email:a@b.example")) == "smtp", "e-mail goes by smtp");
 	check(default_channel(read_recipient("nats:a")) == "nats", "nats goes by nats");
 }
 
-static void test_keys() {
+TEST("one text per key, one key per text") {
 	MessageKey const key{"p", "email:a@b.example", "offer", 1, 2, 0};
 	check(key_text(key) == "1:p17:email:a@b.example5:offer1:11:21:0", "canonical text");
 	MessageKey other = key;
@@ -91,7 +86,7 @@ static void test_keys() {
 	check(uuid[6] == 0x8F && uuid[8] == 0xBF && uuid[0] == 0xFF && uuid[15] == 0xFF, "version and variant");
 }
 
-static void test_suppression() {
+TEST("which mode and age may be delivered") {
 	auto const judge = [](Mode mode, bool opted_in, std::int64_t run_time) {
 		return suppression({mode, opted_in, run_time, 100}).value_or("deliver");
 	};
@@ -106,7 +101,7 @@ static void test_suppression() {
 	check(read_mode("replay") == Mode::replay && !read_mode("Replay") && !read_mode(""), "modes by name");
 }
 
-static void test_retry() {
+TEST("what an answer means, and when to try again") {
 	check(judge_http_status(204) == Attempt::sent, "204");
 	check(judge_http_status(429) == Attempt::nothing_left, "429");
 	for (int status : {408, 425, 500, 503, 599})
@@ -126,7 +121,7 @@ static void test_retry() {
 	check(retry_delay(policy, 1, 0, seconds{-90}) == seconds{2}, "a negative Retry-After is none");
 }
 
-static void test_breaker() {
+TEST("a breaker stops trying, tries once, and closes") {
 	Breaker breaker({3, seconds{10}, seconds{25}});
 	milliseconds now{0};
 	breaker.failed(now);
@@ -152,11 +147,4 @@ static void test_breaker() {
 	check(!breaker.is_open() && breaker.may_try(seconds{66}), "success closes it");
 }
 
-int main() {
-	test_recipients();
-	test_keys();
-	test_suppression();
-	test_retry();
-	test_breaker();
-	return failures != 0;
-}
+int main() { return tap::run(); }

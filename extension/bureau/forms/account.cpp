@@ -227,8 +227,8 @@ void AccountReader::finish_history(Tradeline &tradeline) {
 		std::ranges::sort(history, [&](const HistoryMonth &a, const HistoryMonth &b) {
 			return newer(a, b) || (!newer(b, a) && a.dpd > b.dpd);
 		});
-		const auto rest = std::ranges::unique(history, [](const HistoryMonth &a, const HistoryMonth &b) { return a.year == b.year && a.month == b.month; });
-		history.erase(rest.begin(), rest.end());
+		const auto same = [](const HistoryMonth &a, const HistoryMonth &b) { return a.year == b.year && a.month == b.month; };
+		history.erase(std::unique(history.begin(), history.end(), same), history.end());
 	}
 	if (!history.empty())
 		tradeline.dpd = history.front().dpd;

@@ -55,7 +55,7 @@ void Document::clear(bool repeats) {
 }
 
 void Document::shrink() {
-	constexpr std::size_t most_nodes = 1 << 18;
+	constexpr std::size_t most_nodes = 1 << 19;
 	constexpr std::size_t most_text = 1 << 22;
 	size_ = 0;
 	if (capacity_ > most_nodes) {

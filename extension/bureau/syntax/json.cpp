@@ -201,7 +201,7 @@ private:
 };
 
 constexpr std::size_t smallest_index = 1 << 16;
-constexpr std::size_t largest_kept_index = 1 << 22;
+constexpr std::size_t largest_kept_index = 1 << 23;
 
 } // namespace
 

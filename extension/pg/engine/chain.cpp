@@ -21,6 +21,11 @@ struct Chain::Turn {
 	bool errored = false;                // in the current step
 };
 
+// An item of a step that is made again failed without an SQL error.
+struct RedoFailed {
+	core::Verdict verdict;
+};
+
 int careful_batch(const Pipeline &pipeline) {
 	return std::max(1, (Chain::most_subtransactions - 1) / static_cast<int>(pipeline.steps.size()));
 }
@@ -148,25 +153,51 @@ void Chain::take_step(Step &step, std::vector<Turn> &turns) {
 void Chain::attempt(Step &step, std::vector<Turn> &turns, const std::vector<int> &todo) {
 	if (++subtransactions_ > most_subtransactions && !context_.frame().rehearsal)
 		throw SubtransactionsExhausted{};
-	const auto error = subtransaction([&] { work(step, todo, turns); });
-	if (!error)
-		return;
+	std::optional<SqlError> error;
+	std::optional<core::Verdict> failure;
+	try {
+		error = subtransaction([&] {
+			work(step, todo, turns);
+			if (is_redone(step))
+				require_redone(step, todo, turns);
+		});
+		if (!error)
+			return;
+		if (error->is_operator_intervention())
+			error->rethrow();
+		failure = {core::Status::failed, core::reason::of_sqlstate(error->sqlstate), false, true};
+	} catch (const RedoFailed &redo) {
+		failure = redo.verdict;
+	}
 	--subtransactions_; // what is rolled back leaves nothing behind
 	context_.leave();
-	if (error->is_operator_intervention())
-		error->rethrow();
 	for (const int i : todo)
 		turns[i].said.reset();
 	if (todo.size() == 1) {
 		Turn &turn = turns[todo.front()];
 		turn.errored = true;
-		pattern_.failed(step.name, error->sqlstate);
-		decide(step, turn, {core::Status::failed, core::reason::of_sqlstate(error->sqlstate), false, true}, &*error);
+		if (error)
+			pattern_.failed(step.name, error->sqlstate);
+		decide(step, turn, *failure, error ? &*error : nullptr);
 		return;
 	}
 	const auto middle = todo.begin() + static_cast<std::ptrdiff_t>(todo.size() / 2);
 	attempt(step, turns, {todo.begin(), middle});
 	attempt(step, turns, {middle, todo.end()});
+}
+
+// Throws what rolls the work back, and the clearing before it: an output that cannot be made again stays as it was.
+void Chain::require_redone(Step &step, const std::vector<int> &todo, const std::vector<Turn> &turns) {
+	std::vector<int> members;
+	for (const int i : todo)
+		members.push_back(turns[i].member);
+	const std::vector<int> after = lacking(step, *items_, members);
+	for (const int i : todo) {
+		const core::Verdict verdict =
+			core::judge(turns[i].said, std::binary_search(after.begin(), after.end(), turns[i].member));
+		if (verdict.status == core::Status::failed)
+			throw RedoFailed{verdict};
+	}
 }
 
 void Chain::work(Step &step, const std::vector<int> &todo, std::vector<Turn> &turns) {

@@ -60,6 +60,7 @@ private:
 	bool lock(const Item &item) const;
 	void take_step(Step &step, std::vector<Turn> &turns);
 	void attempt(Step &step, std::vector<Turn> &turns, const std::vector<int> &members);
+	void require_redone(Step &step, const std::vector<int> &members, const std::vector<Turn> &turns);
 	void work(Step &step, const std::vector<int> &members, std::vector<Turn> &turns);
 	void note_outcomes(const Result &result, const std::vector<int> &members, bool batch, std::vector<Turn> &turns);
 	void decide(const Step &step, Turn &turn, const core::Verdict &verdict, const SqlError *error = nullptr);

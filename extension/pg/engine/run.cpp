@@ -82,8 +82,7 @@ void Run::drive() {
 	try {
 		transaction([&] { scan(); });
 		take_all();
-		transaction([&] { write_progress(progress_, std::nullopt); });
-		finish("succeeded");
+		succeed();
 	} catch (const RunEnded &) {
 		tell(NOTICE, pipeline_.name + " run=" + std::to_string(id()) + " was paused or ended by somebody else");
 	} catch (const PastError &error) {
@@ -222,10 +221,17 @@ void Run::break_off(const std::string &why, const std::string &hint) {
 	                  "run " + std::to_string(id()) + " of pipeline \"" + pipeline_.name + "\" is broken: " + why, hint);
 }
 
+// The last counts and the end at once: a run that is paused between the two would count its last items again.
+void Run::succeed() {
+	transaction([&] {
+		write_progress(progress_, std::nullopt);
+		record_.finish(frame_, "succeeded", {}, {});
+	});
+	tell(NOTICE, pipeline_.name + " run=" + std::to_string(id()) + " " + tally_line());
+}
+
 void Run::finish(const std::string &state, const std::string &sqlstate, const std::string &error) {
 	transaction([&] { record_.finish(frame_, state, sqlstate, error); });
-	if (state == "succeeded")
-		tell(NOTICE, pipeline_.name + " run=" + std::to_string(id()) + " " + tally_line());
 }
 
 void Run::release() {

@@ -42,6 +42,7 @@ private:
 	void narrate(const BatchReport &report) const;
 	void tell(int level, const std::string &line) const;
 	[[noreturn]] void break_off(const std::string &why, const std::string &hint);
+	void succeed();
 	void finish(const std::string &state, const std::string &sqlstate = {}, const std::string &error = {});
 
 	Pipeline pipeline_;

@@ -64,7 +64,7 @@ std::vector<Slot> slots_of(FunctionCallInfo fcinfo, std::int32_t pipeline_id) {
 	const Args args(fcinfo);
 	return as_engine(owner_of_function(fcinfo), [&] {
 		return with_spi([&] {
-			static constinit Statement check("SELECT backfill._check_replay($1, $2, $3)");
+			static constinit Statement check("SELECT backfill._check_replay($1, $2, $3, false)");
 			check.run({Param::of(pipeline_id), args.pass(3, TEXTOID), args.pass(4, BOOLOID)});
 			static constinit Statement statement(
 				"SELECT s.slot_from, s.slot_to FROM backfill._replay_bounds($1, $2, $3) b, "

@@ -63,8 +63,8 @@ std::optional<RunFrame> RunRecord::claim(std::int64_t run_id, Progress &progress
 	return as_engine(engine_, [&] {
 		return with_spi([&]() -> std::optional<RunFrame> {
 			static constinit Statement statement("SELECT " RUN_COLUMNS
-			                                     " FROM backfill._claim_run($1) r WHERE r.run_id IS NOT NULL");
-			const Result row = statement.run({Param::of(run_id)});
+			                                     " FROM backfill._claim_run($1, $2) r WHERE r.run_id IS NOT NULL");
+			const Result row = statement.run({Param::of(run_id), Param::of(pipeline_.id)});
 			if (row.rows() == 0)
 				return std::nullopt;
 			progress.candidates = row.int8(0, 12);

@@ -153,14 +153,15 @@ BEGIN
 		sqlstate = nullif(_finish_run.sqlstate, ''), error = nullif(_finish_run.error, '')
 	WHERE q.run_id = _finish_run.run_id AND q.lease_token = _finish_run.lease_token AND q.state = 'running'
 	RETURNING q.* INTO r;
-	IF FOUND AND r.state = 'succeeded' THEN
-		IF r.mode = 'live' THEN
-			UPDATE backfill.pipeline p SET watermark = r.next_watermark
-			WHERE p.pipeline_id = r.pipeline_id AND p.watermark IS DISTINCT FROM r.next_watermark;
-			PERFORM backfill._warn_of_range(r);
-		END IF;
-		PERFORM backfill._tell_downstream(r);
+	IF r.mode = 'live' AND r.state = 'succeeded' THEN
+		UPDATE backfill.pipeline p SET watermark = r.next_watermark
+		WHERE p.pipeline_id = r.pipeline_id AND p.watermark IS DISTINCT FROM r.next_watermark;
+		PERFORM backfill._warn_of_range(r);
 		PERFORM backfill._tell_summary(r);
+	END IF;
+	-- A replay whose last slot failed has changed what the others changed.
+	IF r.mode = 'replay' OR r.state = 'succeeded' THEN
+		PERFORM backfill._tell_downstream(r);
 	END IF;
 END $$;
 COMMENT ON FUNCTION backfill._finish_run(bigint, bigint, text, text, text) IS 'closes a run, and starts what comes after it';
@@ -202,7 +203,7 @@ DECLARE
 	ordinal bigint;
 BEGIN
 	SELECT q.* INTO STRICT p FROM backfill.pipeline q WHERE q.pipeline_id = r.pipeline_id;
-	IF p.summary_to IS NULL OR r.mode <> 'live' OR (r.changed = 0 AND r.newly_failed = 0) THEN
+	IF p.summary_to IS NULL OR (r.changed = 0 AND r.newly_failed = 0) THEN
 		RETURN;
 	END IF;
 	SELECT count(*) INTO ordinal FROM backfill.run o

@@ -93,6 +93,7 @@ void Command::plan() {
 		const bool cheap = with_identity(
 			user, 0,
 			{{"enable_seqscan", "off"},
+		     {"enable_bitmapscan", "off"},
 		     {"enable_hashjoin", "off"},
 		     {"enable_mergejoin", "off"},
 		     {"enable_nestloop", "on"},

@@ -54,5 +54,5 @@ ORDER BY function::text COLLATE "C";
 -- C functions whose symbol is not the extension's name and the function's.
 SELECT function, prosrc FROM member_function
 WHERE prolang = (SELECT oid FROM pg_catalog.pg_language WHERE lanname = 'c')
-	AND prosrc NOT LIKE extname || '\_' || ltrim(proname, '_') || '%'
+	AND prosrc <> extname || '_' || proname
 ORDER BY function::text COLLATE "C";

@@ -39,6 +39,21 @@ AS $$
 $$;
 COMMENT ON FUNCTION backfill._new_live_run(integer, text, boolean) IS 'writes a live run that waits or starts now; null if one waits already';
 
+-- While a holder is at a batch, the next one waits: it would find the items locked and leave them out, and then the batch
+-- would be rolled back because the run is not its holder's any more.
+CREATE FUNCTION backfill._run_lock(run_id bigint) RETURNS bigint
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN pg_catalog.hashtextextended('backfill.run', run_id);
+COMMENT ON FUNCTION backfill._run_lock(bigint) IS 'advisory lock that a holder shares during each batch, and the next holder takes first';
+
+CREATE FUNCTION backfill._hold_run(run_id bigint, lease_token bigint) RETURNS boolean
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM pg_advisory_xact_lock_shared(backfill._run_lock(run_id));
+	RETURN EXISTS (SELECT FROM backfill.run r WHERE r.run_id = _hold_run.run_id AND r.lease_token = _hold_run.lease_token AND r.state = 'running');
+END $$;
+COMMENT ON FUNCTION backfill._hold_run(bigint, bigint) IS 'keeps a run this holder''s until the transaction ends; false if it is not any more';
+
 -- Takes a run that waits. Its next holder gets a new token, so that a former one can write no more.
 CREATE FUNCTION backfill._claim_run(run_id bigint, pipeline_id integer) RETURNS backfill.run
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -47,6 +62,7 @@ DECLARE
 	moment CONSTANT timestamptz := backfill._clock();
 	r backfill.run;
 BEGIN
+	PERFORM pg_advisory_xact_lock(backfill._run_lock(run_id));
 	UPDATE backfill.run q
 	SET state = 'running', started_at = coalesce(q.started_at, moment), finished_at = NULL, lease_token = q.lease_token + 1,
 		lease_until = moment + backfill._run_lease()

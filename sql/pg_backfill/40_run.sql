@@ -62,7 +62,8 @@ BEGIN
 		EXIT WHEN next_run IS NULL;
 		COMMIT;
 		CALL backfill._run_requested(pipeline, next_run, tally);
-		runs := runs OPERATOR(pg_catalog.+) 1;
+		-- Null: somebody else was faster.
+		runs := runs OPERATOR(pg_catalog.+) (tally IS NOT NULL)::pg_catalog.int4;
 	END LOOP;
 END $$;
 COMMENT ON PROCEDURE backfill.run_requested(text, bigint) IS

@@ -125,8 +125,7 @@ void Run::take_page(const std::vector<Item> &items) {
 	std::vector<int> first;
 	transaction([&] {
 		call([]() noexcept { CHECK_FOR_INTERRUPTS(); });
-		if (!record_.may_go_on(frame_))
-			throw RunEnded{};
+		hold();
 		RunContext context(pipeline_, frame_);
 		first = as_owner(pipeline_, [&] { return Chain(pipeline_, context, pattern_).first_lacking(items); });
 	});
@@ -164,6 +163,7 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 	count_done(so_far.tally, members.back() + 1 - counted_ - static_cast<int>(members.size()));
 	try {
 		transaction([&] {
+			hold();
 			RunContext context(pipeline_, frame_);
 			Chain chain(pipeline_, context, pattern_);
 			as_owner(pipeline_, [&] {
@@ -191,6 +191,11 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 	transaction([&] { narrate(report); }); // a cancel may be noticed here too
 	if (const auto *const broken = pattern_.broken())
 		throw NearlyAllFail{broken->first, broken->second};
+}
+
+void Run::hold() const {
+	if (!record_.hold(frame_))
+		throw RunEnded{};
 }
 
 void Run::write_progress(const Progress &progress, const std::optional<std::string> &last_key) {

@@ -150,11 +150,10 @@ bool RunRecord::write_progress(const RunFrame &frame, const Progress &progress,
 	});
 }
 
-bool RunRecord::may_go_on(const RunFrame &frame) const {
+bool RunRecord::hold(const RunFrame &frame) const {
 	return as_engine(engine_, [&] {
 		return with_spi([&] {
-			static constinit Statement statement(
-				"SELECT EXISTS (SELECT FROM backfill.run WHERE run_id = $1 AND lease_token = $2 AND state = 'running')");
+			static constinit Statement statement("SELECT backfill._hold_run($1, $2)");
 			return statement.run({Param::of(frame.run_id), Param::of(frame.lease_token)}).boolean(0, 1);
 		});
 	});

@@ -107,25 +107,19 @@ std::vector<std::string> join_initials(const std::vector<std::string> &words) {
 	return joined;
 }
 
-// An ampersand that joined initials to a whole word stands alone again: K& SONS is no name.
-void part_ampersands(std::vector<std::string> &words) {
-	for (std::size_t at = 0; at < words.size(); ++at) {
-		if (words[at].size() > 1 && words[at].back() == '&') {
-			words[at].pop_back();
-			words.insert(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, "&");
+// Parts the words that end in this from what stands before it.
+std::vector<std::string> part_ending(const std::vector<std::string> &words, std::string_view ending) {
+	std::vector<std::string> parted;
+	parted.reserve(words.size());
+	for (const std::string &word : words) {
+		if (word.size() > ending.size() && word.ends_with(ending)) {
+			parted.emplace_back(word, 0, word.size() - ending.size());
+			parted.emplace_back(ending);
+		} else {
+			parted.push_back(word);
 		}
 	}
-}
-
-// "ICICIBANK" is "ICICI BANK".
-void part_bank(std::vector<std::string> &words) {
-	constexpr std::string_view bank = "BANK";
-	for (std::size_t at = 0; at < words.size(); ++at) {
-		if (words[at].size() > bank.size() && words[at].ends_with(bank)) {
-			words[at].resize(words[at].size() - bank.size());
-			words.insert(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::string(bank));
-		}
-	}
+	return parted;
 }
 
 std::string with_blanks(const std::vector<std::string> &words) {
@@ -150,8 +144,8 @@ Lender read_lender(std::string_view reported) {
 		return lender;
 	drop_article_and_legal_form(words);
 	words = join_initials(words);
-	part_ampersands(words);
-	part_bank(words);
+	words = part_ending(words, "&"); // it joined initials to a whole word: K& SONS is no name
+	words = part_ending(words, "BANK"); // ICICIBANK is ICICI BANK
 	lender.name = with_blanks(words);
 	lender.family = lender.name;
 	const auto alias = std::ranges::lower_bound(aliases, std::string_view(lender.name), {}, &LenderAlias::name);

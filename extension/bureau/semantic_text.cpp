@@ -62,13 +62,10 @@ private:
 	std::string &to_;
 };
 
-std::string line_of(const Tradeline &t) {
-	std::string text;
-	text.reserve(256 + 12 * t.history.size());
-	Line(text) << t.lender << (t.lender_masked ? "masked" : "") << t.account_number << t.account_type << t.status_code << to_text(t.status)
+void append(std::string &to, const Tradeline &t) {
+	Line(to) << t.lender << (t.lender_masked ? "masked" : "") << t.account_number << t.account_type << t.status_code << to_text(t.status)
 		<< to_text(t.holder) << t.opened << t.closed << t.reported << t.last_payment << t.sanctioned << t.balance << t.past_due << t.emi
 		<< t.written_off << t.rate_basis_points << t.tenure_months << t.history;
-	return text;
 }
 
 } // namespace
@@ -77,14 +74,19 @@ std::string semantic_text(const Reading &reading) {
 	std::string text;
 	Line(text) << (reading.bureau ? to_text(*reading.bureau) : "") << reading.score << reading.name << reading.pan
 		<< (reading.complete ? "complete" : "degraded") << (reading.tradelines.empty() ? std::string_view(reading.reason) : "");
-	std::vector<std::string> lines;
-	lines.reserve(reading.tradelines.size());
-	for (const Tradeline &tradeline : reading.tradelines)
-		lines.push_back(line_of(tradeline));
-	std::ranges::sort(lines);
-	for (const std::string &line : lines) {
+	std::string unsorted;
+	std::vector<std::pair<std::size_t, std::size_t>> places;
+	places.reserve(reading.tradelines.size());
+	for (const Tradeline &tradeline : reading.tradelines) {
+		const std::size_t start = unsorted.size();
+		append(unsorted, tradeline);
+		places.emplace_back(start, unsorted.size() - start);
+	}
+	const auto line = [&](const auto &place) { return std::string_view(unsorted).substr(place.first, place.second); };
+	std::ranges::sort(places, {}, line);
+	for (const auto &place : places) {
 		text += '\n';
-		text += line;
+		text += line(place);
 	}
 	return text;
 }

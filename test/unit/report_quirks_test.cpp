@@ -168,6 +168,13 @@ TEST("history: any order, duplicates, unpadded months, days past due in words") 
 	check_equal(warnings(bad), "amount_unparsed:Days_Past_Due amount_unparsed:Year amount_unparsed:Month", "warnings");
 }
 
+TEST("a term in months stands in for a tenure that is not known") {
+	const auto tenure = [](std::initializer_list<Member> changes) { return read_account(changes).tenure_months.value_or(0); };
+	check_equal(tenure({{"Repayment_Tenure", "\"0\""}, {"Terms_Duration", "\"012\""}, {"Terms_Frequency", "\"M\""}}), 12, "months");
+	check_equal(tenure({{"Repayment_Tenure", "\"0\""}, {"Terms_Duration", "\"012\""}, {"Terms_Frequency", "\"W\""}}), 0, "weeks");
+	check_equal(tenure({{"Terms_Duration", "\"012\""}, {"Terms_Frequency", "\"M\""}}), 240, "a tenure that is known");
+}
+
 TEST("lender names") {
 	const auto lender = [](const std::string &name) { return read_account({{"Subscriber_Name", in_quotes(name)}}).lender; };
 	check_equal(lender(" icicibank"), "ICICI BANK", "a blank before it");

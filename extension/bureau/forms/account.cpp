@@ -106,6 +106,11 @@ std::optional<int> AccountReader::count(std::string_view text, Field field, int 
 
 std::optional<int> AccountReader::days_past_due(std::string_view text, Field field) { return count(text, field, most_days_past_due); }
 
+std::optional<int> AccountReader::months(std::string_view text, Field field) {
+	const auto months = count(text, field, longest_tenure);
+	return months && *months > 0 ? months : std::nullopt;
+}
+
 void AccountReader::add_month(std::string_view year, Field year_field, std::string_view month, Field month_field, std::optional<int> dpd,
 	Tradeline &tradeline) {
 	const auto y = count(year, year_field, last_year);
@@ -177,9 +182,7 @@ void AccountReader::read_terms(const Members &account, Tradeline &tradeline) {
 		warnings_.add(WarningCode::amount_unparsed, rate_at.field);
 	tradeline.rate_basis_points = rate.value;
 	const Text tenure_at = text_at(account, places_.tenure);
-	const auto tenure = count(tenure_at.text, tenure_at.field, longest_tenure);
-	if (tenure && *tenure > 0)
-		tradeline.tenure_months = tenure;
+	tradeline.tenure_months = months(tenure_at.text, tenure_at.field);
 }
 
 void AccountReader::read_status(const Members &account, const ReportedStatus &reported, Field field, Tradeline &tradeline) {

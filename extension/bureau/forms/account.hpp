@@ -48,6 +48,8 @@ public:
 	std::optional<Date> date(std::string_view text, syntax::Field field);
 	void add_month(std::string_view year, syntax::Field year_field, std::string_view month, syntax::Field month_field, std::optional<int> dpd,
 		Tradeline &tradeline);
+	// A length of time in months; none if it is 0, which means unknown.
+	std::optional<int> months(std::string_view text, syntax::Field field);
 	// Days past due in a month; none if the bureau does not say.
 	std::optional<int> days_past_due(std::string_view text, syntax::Field field);
 

@@ -104,13 +104,13 @@ void read_account(View row, AccountReader &reader, Report &to) {
 }
 
 void read_summary(View around, Report &to) {
-	const View summary = around.child(Field::accounts_summary);
-	const View primary = summary.child(Field::primary_accounts_summary);
-	const View secondary = summary.child(Field::secondary_accounts_summary);
-	for (const Field field : {Field::primary_number_of_accounts, Field::number_of_accounts})
-		to.announce_accounts(primary.child(field).text());
-	for (const Field field : {Field::secondary_number_of_accounts, Field::number_of_accounts})
-		to.announce_accounts(secondary.child(field).text());
+	const auto announce = [&](Field part, Field long_name) {
+		const Members summary(around.child(Field::accounts_summary).child(part));
+		const std::string_view count = summary.text(long_name);
+		to.announce_accounts(count.empty() ? summary.text(Field::number_of_accounts) : count);
+	};
+	announce(Field::primary_accounts_summary, Field::primary_number_of_accounts);
+	announce(Field::secondary_accounts_summary, Field::secondary_number_of_accounts);
 }
 
 void read_request(View request, Report &to) {

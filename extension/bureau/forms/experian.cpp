@@ -41,6 +41,12 @@ ReportedStatus status_at(const Members &account) {
 	return {.code = text, .status = known ? std::optional(known->status) : std::nullopt};
 }
 
+// Where the tenure is unknown, a term counted in months is the same.
+void read_term(const Members &account, AccountReader &reader, Tradeline &tradeline) {
+	if (!tradeline.tenure_months && account.text(Field::terms_frequency) == "M")
+		tradeline.tenure_months = reader.months(account.text(Field::terms_duration), Field::terms_duration);
+}
+
 void read_history(View account, AccountReader &reader, Tradeline &tradeline) {
 	account.each(Field::cais_account_history, [&](View row) {
 		std::string_view year, month, days;
@@ -109,6 +115,7 @@ void read_experian(View report, Report &to) {
 			return;
 		const Members account(row);
 		reader.read(account, status_at(account), Field::account_status, *tradeline);
+		read_term(account, reader, *tradeline);
 		read_history(row, reader, *tradeline);
 		if (to.reading.name.empty() || to.reading.pan.empty() || to.reading.mobile.empty())
 			read_holders(row, to);

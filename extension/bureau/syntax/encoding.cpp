@@ -6,6 +6,8 @@
 
 #include <simdjson.h>
 
+#include "bureau/syntax/utf8.hpp"
+
 namespace bureau::syntax {
 
 namespace {
@@ -16,15 +18,8 @@ constexpr std::array<std::uint16_t, 32> windows_1252 = {0x20AC, 0x81, 0x201A, 0x
 	0x9D, 0x017E, 0x0178};
 
 void append(std::string &text, std::uint32_t c) {
-	const auto tail = [&](int shift) { return static_cast<char>(0x80 | ((c >> shift) & 0x3F)); };
-	if (c < 0x80)
-		text += static_cast<char>(c);
-	else if (c < 0x800)
-		text.append({static_cast<char>(0xC0 | (c >> 6)), tail(0)});
-	else if (c < 0x10000)
-		text.append({static_cast<char>(0xE0 | (c >> 12)), tail(6), tail(0)});
-	else
-		text.append({static_cast<char>(0xF0 | (c >> 18)), tail(12), tail(6), tail(0)});
+	char bytes[4];
+	text.append(bytes, encode_utf8(c, bytes));
 }
 
 void from_single_bytes(std::string_view bytes, bool windows, std::string &text) {

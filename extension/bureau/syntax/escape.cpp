@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "bureau/syntax/utf8.hpp"
+
 namespace bureau::syntax {
 
 namespace {
@@ -15,27 +17,6 @@ std::uint32_t readable(std::uint32_t c, bool &replaced) {
 		return c;
 	replaced = true;
 	return replacement;
-}
-
-// Writes one to four bytes; c is a character.
-char *encode(std::uint32_t c, char *to) {
-	const auto tail = [&](int shift) { return static_cast<char>(0x80 | ((c >> shift) & 0x3F)); };
-	if (c < 0x80) {
-		*to++ = static_cast<char>(c);
-	} else if (c < 0x800) {
-		*to++ = static_cast<char>(0xC0 | (c >> 6));
-		*to++ = tail(0);
-	} else if (c < 0x10000) {
-		*to++ = static_cast<char>(0xE0 | (c >> 12));
-		*to++ = tail(6);
-		*to++ = tail(0);
-	} else {
-		*to++ = static_cast<char>(0xF0 | (c >> 18));
-		*to++ = tail(12);
-		*to++ = tail(6);
-		*to++ = tail(0);
-	}
-	return to;
 }
 
 int hex_digit(char c) {
@@ -143,7 +124,7 @@ std::size_t unescape_json(char *text, std::size_t length, bool &replaced) {
 			std::uint32_t c = 0;
 			if (!read_unicode_escape(from, end, c))
 				return bad_escape;
-			to = encode(readable(c, replaced), to);
+			to = encode_utf8(readable(c, replaced), to);
 		} else if (const char c = short_escape(letter)) {
 			*to++ = c;
 		} else {
@@ -169,7 +150,7 @@ std::string unescape_script(std::string_view text, bool &replaced) {
 		const char *behind = from;
 		if ((letter == 'u' && read_unicode_escape(behind, end, c)) || (letter == 'x' && read_hex(behind, end, 2, c))) {
 			from = behind;
-			plain.append(bytes, encode(readable(c, replaced), bytes));
+			plain.append(bytes, encode_utf8(readable(c, replaced), bytes));
 		} else {
 			const char simple = short_escape(letter);
 			plain += simple ? simple : letter;
@@ -191,7 +172,7 @@ std::string unescape_entities(std::string_view text, bool &replaced) {
 		const std::size_t end = text.substr(0, longest_entity).find(';');
 		const auto c = end == std::string_view::npos ? std::nullopt : entity_character(text.substr(1, end - 1));
 		if (c)
-			plain.append(bytes, encode(readable(*c, replaced), bytes));
+			plain.append(bytes, encode_utf8(readable(*c, replaced), bytes));
 		else
 			plain += '&';
 		text.remove_prefix(c ? end + 1 : 1);

@@ -43,7 +43,7 @@ namespace bureau::syntax {
 	X(telephone_number, "Telephone_Number") X(mobile_telephone_number, "Mobile_Telephone_Number") \
 	X(cais_holder_id_details, "CAIS_Holder_ID_Details") \
 	/* CIBIL: TUEF as JSON */ \
-	X(control_data, "controlData") X(consumer_credit_data, "consumerCreditData") X(tuef_header, "tuefHeader") \
+	X(consumer_credit_data, "consumerCreditData") X(tuef_header, "tuefHeader") \
 	X(date_processed, "dateProcessed") X(time_processed, "timeProcessed") X(enquiry_control_number, "enquiryControlNumber") \
 	X(names, "names") X(name, "name") X(ids, "ids") X(id_type, "idType") X(id_number, "idNumber") X(telephones, "telephones") \
 	X(scores, "scores") X(accounts, "accounts") X(member_short_name, "memberShortName") X(ownership_indicator, "ownershipIndicator") \
@@ -62,7 +62,7 @@ namespace bureau::syntax {
 	X(description, "description") X(account_designator, "AccountDesignator") X(granted_trade, "GrantedTrade") \
 	X(term_months, "termMonths") X(date_last_payment, "dateLastPayment") X(pay_status_history, "PayStatusHistory") \
 	X(monthly_pay_status, "MonthlyPayStatus") X(date, "date") X(reference_key, "ReferenceKey") X(sources, "Sources") \
-	X(source, "Source") X(inquiry_date, "InquiryDate") X(creation_date, "CreationDate") X(asset, "Asset") \
+	X(source, "Source") X(inquiry_date, "InquiryDate") X(creation_date, "CreationDate") \
 	/* Equifax */ \
 	X(inquiry_response_header, "InquiryResponseHeader") X(report_order_number, "ReportOrderNO") X(time, "Time") \
 	X(ccr_response, "CCRResponse") X(cir_report_data_list, "CIRReportDataLst") X(cir_report_data, "CIRReportData") \
@@ -71,7 +71,7 @@ namespace bureau::syntax {
 	X(institution, "Institution") X(ownership_type, "OwnershipType") X(balance, "Balance") X(past_due_amount, "PastDueAmount") \
 	X(open, "Open") X(sanction_amount, "SanctionAmount") X(high_credit, "HighCredit") X(installment_amount, "InstallmentAmount") \
 	X(write_off_amount, "WriteOffAmount") X(history_48_months, "History48Months") X(key, "key") X(payment_status, "PaymentStatus") \
-	X(score_details, "ScoreDetails") X(type, "Type") X(value, "Value") X(retail_accounts_summary, "RetailAccountsSummary") \
+	X(score_details, "ScoreDetails") X(value, "Value") X(retail_accounts_summary, "RetailAccountsSummary") \
 	X(no_of_accounts, "NoOfAccounts") \
 	/* CRIF High Mark */ \
 	X(b2c_report, "B2C-REPORT") X(indv_report, "INDV-REPORT") X(header_segment, "HEADER-SEGMENT") X(report_id, "REPORT-ID") \
@@ -87,7 +87,7 @@ namespace bureau::syntax {
 	X(secondary_accounts_summary, "SECONDARY-ACCOUNTS-SUMMARY") X(secondary_number_of_accounts, "SECONDARY-NUMBER-OF-ACCOUNTS") \
 	X(number_of_accounts, "NUMBER-OF-ACCOUNTS") X(request, "REQUEST") X(request_data, "REQUEST-DATA") \
 	X(applicant_segment, "APPLICANT-SEGMENT") X(pan, "PAN") X(phones, "PHONES") X(phone, "PHONE") X(phone_1, "PHONE-1") \
-	X(variations, "VARIATIONS") X(suit_filed_status, "SUIT-FILED-STATUS")
+	X(suit_filed_status, "SUIT-FILED-STATUS")
 
 enum class Field : std::uint16_t {
 	unknown,

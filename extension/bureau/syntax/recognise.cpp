@@ -22,8 +22,8 @@ std::optional<Root> crif_root(View object, const Members &members) {
 	return std::nullopt;
 }
 
-// An object that is a report, or whose member is one. Not for arrays.
-std::optional<Root> root_here(View object) {
+// An object that is a report, or whose member is one. Not inlined: its table of members must not lie on the stack of the recursion.
+[[gnu::noinline]] std::optional<Root> root_here(View object) {
 	const Members members(object);
 	if (holds(members, Field::in_profile_response))
 		return Root{Form::experian, members[Field::in_profile_response]};
@@ -73,7 +73,7 @@ struct Envelope {
 	bool refused = false;
 	std::string said;
 
-	void read(View object) {
+	[[gnu::noinline]] void read(View object) {
 		const Members members(object);
 		const auto set = [&](int &to, Field field) {
 			if (to == 0)
@@ -85,8 +85,8 @@ struct Envelope {
 		for (const Field field : {Field::message, Field::error_string, Field::error, Field::error_desc, Field::user_message_text})
 			say(members.text(field));
 		const std::string status = lower_case(members.text(Field::status));
-		refused = refused || members[Field::fault] || members.text(Field::success) == "false" || status == "error" || status == "failed" || status == "failure" ||
-			status == "fail" || !members.text(Field::error_string).empty() || !members[Field::error].blank();
+		refused = refused || members[Field::fault] || members.text(Field::success) == "false" || status == "error" || status.starts_with("fail") ||
+			!members.text(Field::error_string).empty() || !members[Field::error].blank();
 	}
 
 	void say(std::string_view text) {

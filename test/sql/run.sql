@@ -39,7 +39,7 @@ TRUNCATE output;
 SET client_min_messages = notice;
 CREATE FUNCTION grumble(k bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN IF k = 2 THEN RAISE 'no' USING ERRCODE = 'P0002'; END IF; RETURN k; END $$;
 SELECT backfill.alter_step('runs', 'make', work => 'INSERT INTO output SELECT grumble(k) FROM unnest($1) k WHERE k <> 4');
-ALTER TABLE backfill.run ALTER run_id RESTART WITH 1001;
+ALTER TABLE backfill.run ALTER run_id RESTART WITH 900001;
 SHOW backfill.narrate;
 SHOW backfill.keep_events;
 CALL backfill.run('runs');
@@ -51,12 +51,12 @@ SET backfill.narrate = 'loudly';
 SET backfill.keep_events = 'none';
 RESET backfill.narrate;
 SET client_min_messages = warning;
-SELECT run_id, item, step, status, reason, sqlstate, message FROM backfill.step_event WHERE run_id BETWEEN 1001 AND 1003 ORDER BY step_event_id;
-SELECT * FROM backfill.run_step_count WHERE run_id BETWEEN 1001 AND 1003 ORDER BY 1, 2, 3, 4;
+SELECT run_id, item, step, status, reason, sqlstate, message FROM backfill.step_event WHERE run_id BETWEEN 900001 AND 900003 ORDER BY step_event_id;
+SELECT * FROM backfill.run_step_count WHERE run_id BETWEEN 900001 AND 900003 ORDER BY 1, 2, 3, 4, 5;
 SELECT run_id, mode, state, candidates, changed, unchanged, skipped, failed, sqlstate, error, requested_by = current_user AS mine, lease_until IS NULL AS closed,
 	started_at <= finished_at AS took_time, run_time = scan_to AS frozen, scan_to - scan_from AS scanned,
 	(run_time >= window_from AND run_time < window_to) AS in_window
-FROM backfill.run WHERE run_id BETWEEN 1001 AND 1003 ORDER BY run_id;
+FROM backfill.run WHERE run_id BETWEEN 900001 AND 900003 ORDER BY run_id;
 SET backfill.narrate = 'none';
 SET client_min_messages = error;
 
@@ -151,5 +151,5 @@ SELECT backfill.alter_pipeline('runs', owner => current_user);
 
 -- Dropped with everything that is only about it.
 SELECT backfill.drop_pipeline('runs');
-SELECT count(*) FROM backfill.run WHERE run_id >= 1001;
+SELECT count(*) FROM backfill.run WHERE run_id >= 900001;
 DROP SCHEMA runs CASCADE;

@@ -130,8 +130,8 @@ tap: installed ## TAP tests, each with servers of its own (PROVE_TESTS=test/t/00
 
 # PROPERTY_SCHEDULES and PROPERTY_SEED say how many and which.
 property: export PROPERTY_SCHEDULES ?= 50000
-property: installed ## many random lives of messages, more than the tests try
-	@test/env/run-tap test/t/020_outbox_property.pl
+property: installed ## many random lives of messages and pipelines, more than the tests try
+	@test/env/run-tap test/t/02*_property.pl
 
 lint: build lint-clang ## layer, longjmp, naming and SQL rules; exported symbols; clang++ -Werror
 	@perl test/lint/can_fail.pl

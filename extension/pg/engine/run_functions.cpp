@@ -29,20 +29,9 @@ Datum result_row(FunctionCallInfo fcinfo, std::int64_t run_id, const std::string
 	});
 }
 
-// glibc hands free memory back to the kernel as soon as there are 128 kB of it at the top of the heap, and takes it anew
-// for the next item. Having freed one large block makes it keep about as much (mallopt(3), M_MMAP_THRESHOLD).
-void keep_freed_memory() {
-	constexpr Size enough = 16 * 1024 * 1024;
-	static bool is_kept = false;
-	if (!is_kept)
-		call([]() noexcept { pfree(palloc(enough)); });
-	is_kept = true;
-}
-
 // A run of the pipeline for fn, given back whatever happens.
 template <class Fn>
 void with_run(FunctionCallInfo fcinfo, const std::string &pipeline, Fn fn) {
-	keep_freed_memory();
 	MemoryContext const context = call(
 		[]() noexcept { return AllocSetContextCreate(CurrentMemoryContext, "backfill run", ALLOCSET_DEFAULT_SIZES); });
 	Run run(owner_of_function(fcinfo), pipeline, context);

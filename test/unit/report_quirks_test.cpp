@@ -93,6 +93,8 @@ TEST("of equal keys the last counts, at every level and also if it is empty") {
 	check_equal(warnings(read(with_accounts("[" + closed.substr(0, closed.size() - 1) + ", \"Account_Status\": null}]"))), "status_missing:Account_Status", "an empty one");
 	check_equal(bureau::read_report("{\"r\": {\"INProfileResponse\": " + with_account() + "}, \"r\": {\"INProfileResponse\": " + with_account({{"Account_Status", "\"13\""}}) + "}}").reason,
 		"no_active_home_loan", "envelopes");
+	check_equal(read("{\"SCORE\": {\"BureauScore\": 700}, \"SCORE\": {\"BureauScore\": 701, \"BureauScore\": 702}, " + with_account({}).substr(1)).score.value_or(0), 762, "a block, the last before");
+	check_equal(read("{" + with_account({}).substr(1, with_account({}).size() - 2) + ", \"SCORE\": {\"BureauScore\": 700}, \"SCORE\": {\"BureauScore\": 701, \"BureauScore\": 702}}").score.value_or(0), 702, "a block, the last behind");
 	check_equal(bureau::read_report("{\"result_code\": 101, \"result_code\": 102}").reason, "no_hit", "result codes");
 }
 
@@ -257,7 +259,7 @@ TEST("the semantic text tells data apart and not reports") {
 	check_equal(again.semantic_text, plain.semantic_text, "the same data");
 	const std::string card = account({{"Account_Type", "\"10\""}, {"Account_Number", "\"XXXX7001\""}});
 	check_equal(read(with_accounts("[" + card + "," + account() + "]")).semantic_text, read(with_accounts("[" + account() + "," + card + "]")).semantic_text, "in another order");
-	for (const auto &change : std::vector<Member>{{"Current_Balance", "\"2779999\""}, {"Account_Status", "\"13\""}, {"Date_Reported", "\"20261130\""}, {"Account_Number", "\"XXXX1002\""},
+	for (const auto &change : std::vector<Member>{{"Current_Balance", "\"2779999\""}, {"Account_Status", "\"71\""}, {"Date_Reported", "\"20261130\""}, {"Account_Number", "\"XXXX1002\""},
 			 {"Subscriber_Name", "\"Canara Bank\""}, {"Rate_of_Interest", "\"9.15\""}, {"CAIS_Account_History", R"({"Year": "2026", "Month": "10", "Days_Past_Due": "1"})"}})
 		check(read(with_account({change})).semantic_text != plain.semantic_text, "other data: " + change.first);
 	check(read(with_accounts("[" + account() + "," + account() + "]")).semantic_text != plain.semantic_text, "an account more");

@@ -49,6 +49,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._next_requested(text) IS 'the run to drive next: live ones first, then replays, oldest slot first';
 
+-- It commits, so it cannot set a search path of its own; every name is qualified.
 CREATE PROCEDURE backfill.run_requested(pipeline text, INOUT runs bigint DEFAULT 0)
 	LANGUAGE plpgsql
 AS $$

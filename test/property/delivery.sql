@@ -12,7 +12,7 @@ SET search_path = property, pg_temp;
 
 -- What a schedule knows.
 CREATE UNLOGGED TABLE claim (message bigint, token bigint, receiver_key uuid, payload jsonb, lease_until timestamptz, crashed boolean DEFAULT false);
-CREATE UNLOGGED TABLE received (receiver_key uuid, payload jsonb, message bigint, channel text, answer text);
+CREATE UNLOGGED TABLE received (receiver_key uuid, payload jsonb, message bigint, token bigint, channel text, answer text);
 CREATE UNLOGGED TABLE allowed (message bigint PRIMARY KEY);
 CREATE UNLOGGED TABLE accepted (message bigint);
 CREATE UNLOGGED TABLE emitted (recipient text, window_from timestamptz, PRIMARY KEY (recipient, window_from));
@@ -32,7 +32,9 @@ BEGIN
 END $$;
 CREATE FUNCTION fail(what text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-	RAISE EXCEPTION '%', what USING ERRCODE = 'assert_failure';
+	-- The moves are read here, before they are rolled back with the rest.
+	RAISE EXCEPTION '%', what
+		USING ERRCODE = 'assert_failure', DETAIL = (SELECT coalesce(string_agg(m.what, E'\n' ORDER BY m.n), 'the first move') FROM move m);
 END $$;
 
 CREATE FUNCTION claim() RETURNS void LANGUAGE plpgsql AS $$
@@ -81,13 +83,17 @@ BEGIN
 	IF c.crashed AND word IN ('crash', 'crash unsent', 'release', 'inert', 'heartbeat') THEN
 		word := 'sent';
 	END IF;
+	-- A worker may be late, but it does not say no where the receiver said yes.
+	IF c.crashed AND word = 'retry' AND EXISTS (SELECT FROM received r WHERE r.message = c.message AND r.token = c.token AND r.answer = 'yes') THEN
+		word := 'sent';
+	END IF;
 	-- Before the first byte the worker looks at its lease.
 	IF NOT c.crashed AND word IN ('sent', 'crash', 'unknown', 'retry', 'dead') THEN
 		IF c.lease_until <= now_() THEN
 			UPDATE claim SET crashed = true WHERE (message, token) = (c.message, c.token);
 			RETURN 'work: lease too short';
 		END IF;
-		INSERT INTO received VALUES (c.receiver_key, c.payload, c.message, way, CASE WHEN word IN ('retry', 'dead') THEN 'no' ELSE 'yes' END);
+		INSERT INTO received VALUES (c.receiver_key, c.payload, c.message, c.token, way, CASE WHEN word IN ('retry', 'dead') THEN 'no' ELSE 'yes' END);
 	END IF;
 	CASE word
 		WHEN 'sent' THEN refused := backfill.mark_sent(ARRAY[c.message], c.token);

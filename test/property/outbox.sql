@@ -71,31 +71,32 @@ END $$;
 CREATE PROCEDURE live(seed double precision) LANGUAGE plpgsql AS $$
 DECLARE
 	dice integer;
+	moves text;
 BEGIN
 	DELETE FROM backfill.emission; DELETE FROM backfill.superseded; DELETE FROM backfill.intervention; DELETE FROM backfill.undelivered;
 	DELETE FROM backfill.delivery; DELETE FROM backfill.message; DELETE FROM backfill.run; DELETE FROM backfill.replay;
 	DELETE FROM claim; DELETE FROM received; DELETE FROM allowed; DELETE FROM accepted; DELETE FROM emitted; DELETE FROM person; DELETE FROM move;
 	PERFORM setseed(seed);
 	PERFORM set_config('backfill.test_clock_seconds', extract(epoch FROM '2026-11-03 10:00+00'::timestamptz)::text, false);
-	PERFORM emit('live', false), note('live');
+	PERFORM note('live'), emit('live', false);
 	FOR i IN 1..12 + pick(14) LOOP
 		dice := pick(100);
 		IF dice <= 14 THEN
-			PERFORM emit('live', false), note('live');
+			PERFORM note('live'), emit('live', false);
 		ELSIF dice <= 18 THEN
-			PERFORM emit('replay', false), note('replay');
+			PERFORM note('replay'), emit('replay', false);
 		ELSIF dice <= 24 THEN
-			PERFORM emit('replay', true), note('replay, opted in');
+			PERFORM note('replay, opted in'), emit('replay', true);
 		ELSIF dice <= 26 THEN
-			PERFORM rehearse(), note('rehearsal');
+			PERFORM note('rehearsal'), rehearse();
 		ELSIF dice <= 45 THEN
-			PERFORM claim(), note('claim');
+			PERFORM note('claim'), claim();
 		ELSIF dice <= 77 THEN
 			PERFORM note(work());
 		ELSIF dice <= 87 THEN
 			PERFORM note(decide());
 		ELSE
-			PERFORM jump((ARRAY['1 minute', '6 minutes', '6 minutes', '20 minutes', '1 day'])[pick(5)]::interval), note('clock');
+			PERFORM note('clock'), jump((ARRAY['1 minute', '6 minutes', '6 minutes', '20 minutes', '1 day'])[pick(5)]::interval);
 		END IF;
 		PERFORM check_all();
 	END LOOP;
@@ -106,8 +107,8 @@ BEGIN
 		PERFORM fail((SELECT v FROM backfill.check_invariants() v LIMIT 1));
 	END IF;
 EXCEPTION WHEN assert_failure THEN
-	RAISE EXCEPTION 'seed %: %', seed, sqlerrm
-		USING DETAIL = (SELECT coalesce(string_agg(m.what, E'\n' ORDER BY m.n), 'the first move') FROM move m);
+	GET STACKED DIAGNOSTICS moves = PG_EXCEPTION_DETAIL;
+	RAISE EXCEPTION 'seed %: %', seed, sqlerrm USING DETAIL = moves;
 END $$;
 
 CREATE PROCEDURE live_all(seeds double precision[]) LANGUAGE plpgsql AS $$

@@ -214,3 +214,13 @@ SELECT * FROM pg_temp.story('720000000.');
 
 SELECT * FROM backfill.check_invariants();
 SELECT backfill.drop_pipeline('bt_leads');
+
+-- Whom another policy would concern, before it is the policy; nothing changes, and a setting that is none is refused.
+INSERT INTO bt.lead (id, mobile) VALUES (9001, '7000000091'), (9002, '7000000092');
+INSERT INTO bt.credit_report (mobile, body) SELECT l.mobile, s.body
+FROM bt.lead l, LATERAL (SELECT pg_temp.report('20261125', pg_temp.one(pg_temp.loan())) AS body) s WHERE l.id IN (9001, 9002);
+CALL backfill.run('bt_leads') \g /dev/null
+SELECT lead_id, status, reason, would_be_reason, groups, would_be_groups FROM bt.rehearse_policy('{"outstanding_above": 100000000}') WHERE lead_id > 9000;
+SELECT count(*) FROM bt.rehearse_policy('{}') WHERE lead_id > 9000;
+SELECT bt.rehearse_policy('{"home_loans": [2]}');
+SELECT outstanding_above FROM bt.policy;

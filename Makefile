@@ -162,8 +162,8 @@ tap: installed $(FAULTPOINT) ## TAP tests, each with servers of its own (PROVE_T
 
 # PROPERTY_SCHEDULES and PROPERTY_SEED say how many and which.
 property: export PROPERTY_SCHEDULES ?= 50000
-property: installed ## many random lives of messages, more than the tests try
-	@test/env/run-tap test/t/020_outbox_property.pl
+property: installed $(FAULTPOINT) ## many random lives of messages and pipelines, more than the tests try
+	@test/env/run-tap test/t/02*_property.pl
 
 lint: build lint-clang ## layer, longjmp, naming and SQL rules; exported symbols; clang++ -Werror
 	@perl test/lint/can_fail.pl

@@ -20,7 +20,13 @@ public:
 		items_ = static_cast<int>(std::clamp(std::min(fitting, 2.0 * items_), 1.0, double{most}));
 	}
 
+	// An item of the batch failed, so that others were done more than once: the next batch has less to do again. It
+	// grows back as long as none fails.
+	void fell_back() noexcept { items_ = std::min(items_, std::max(items_ / 4, fewest_after_failure)); }
+
 private:
+	static constexpr int fewest_after_failure = 16;
+
 	int items_ = most;
 };
 

@@ -74,19 +74,27 @@ COMMENT ON COLUMN backfill.run.lease_until IS 'when the run counts as crashed, u
 COMMENT ON COLUMN backfill.run.resume_after IS 'key, as text, of the last item that the counts include';
 COMMENT ON COLUMN backfill.run.step_counts IS 'array of {step, status, reason, items}; see the view run_step_count';
 
-CREATE TABLE backfill.step_event (
-	step_event_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+-- A row holds all items of a batch that were decided alike, since a row an item would cost more than most steps' work.
+-- Each row takes as many numbers as it can have items, so that an event is its row's number and its place.
+CREATE TABLE backfill.decision (
+	decision_id bigint GENERATED ALWAYS AS IDENTITY (INCREMENT BY 256) PRIMARY KEY,
 	run_id   bigint NOT NULL REFERENCES backfill.run ON DELETE CASCADE,
-	item     text NOT NULL,
 	step     text NOT NULL,
 	status   text NOT NULL CHECK (status IN ('ok', 'skipped', 'failed')),
 	reason   text NOT NULL,
 	sqlstate text,
 	message  text,
+	items    text[] NOT NULL CHECK (cardinality(items) BETWEEN 1 AND 256),
 	at       timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-CREATE INDEX step_event_run ON backfill.step_event (run_id, step_event_id);
-COMMENT ON TABLE backfill.step_event IS 'what a run changed or failed, item by item, in the order it was decided';
+CREATE INDEX decision_run ON backfill.decision (run_id, decision_id);
+COMMENT ON TABLE backfill.decision IS 'what a run changed or failed; see backfill.step_event';
+COMMENT ON COLUMN backfill.decision.items IS 'keys as text, of one batch';
+
+CREATE VIEW backfill.step_event AS
+	SELECT d.decision_id + i.n - 1 AS step_event_id, d.run_id, i.item, d.step, d.status, d.reason, d.sqlstate, d.message, d.at
+	FROM backfill.decision d CROSS JOIN LATERAL unnest(d.items) WITH ORDINALITY AS i (item, n);
+COMMENT ON VIEW backfill.step_event IS 'what a run changed or failed, item by item, in the order it was decided; within a batch, items decided alike follow each other';
 COMMENT ON COLUMN backfill.step_event.reason IS 'empty where none was given';
 COMMENT ON COLUMN backfill.step_event.message IS 'primary text of the SQL error, at most 500 bytes';
 
@@ -101,5 +109,5 @@ SELECT pg_catalog.pg_extension_config_dump('backfill.replay', '');
 SELECT pg_catalog.pg_extension_config_dump('backfill.replay_replay_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('backfill.run', '');
 SELECT pg_catalog.pg_extension_config_dump('backfill.run_run_id_seq', '');
-SELECT pg_catalog.pg_extension_config_dump('backfill.step_event', '');
-SELECT pg_catalog.pg_extension_config_dump('backfill.step_event_step_event_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.decision', '');
+SELECT pg_catalog.pg_extension_config_dump('backfill.decision_decision_id_seq', '');

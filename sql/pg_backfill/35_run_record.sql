@@ -39,6 +39,21 @@ AS $$
 $$;
 COMMENT ON FUNCTION backfill._new_live_run(integer, text, boolean) IS 'writes a live run that waits or starts now; null if one waits already';
 
+-- While a holder is at a batch, the next one waits: it would find the items locked and leave them out, and then the batch
+-- would be rolled back because the run is not its holder's any more.
+CREATE FUNCTION backfill._run_lock(run_id bigint) RETURNS bigint
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN pg_catalog.hashtextextended('backfill.run', run_id);
+COMMENT ON FUNCTION backfill._run_lock(bigint) IS 'advisory lock that a holder shares during each batch, and the next holder takes first';
+
+CREATE FUNCTION backfill._hold_run(run_id bigint, lease_token bigint) RETURNS boolean
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM pg_advisory_xact_lock_shared(backfill._run_lock(run_id));
+	RETURN EXISTS (SELECT FROM backfill.run r WHERE r.run_id = _hold_run.run_id AND r.lease_token = _hold_run.lease_token AND r.state = 'running');
+END $$;
+COMMENT ON FUNCTION backfill._hold_run(bigint, bigint) IS 'keeps a run this holder''s until the transaction ends; false if it is not any more';
+
 -- Takes a run that waits. Its next holder gets a new token, so that a former one can write no more.
 CREATE FUNCTION backfill._claim_run(run_id bigint, pipeline_id integer) RETURNS backfill.run
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -47,6 +62,7 @@ DECLARE
 	moment CONSTANT timestamptz := backfill._clock();
 	r backfill.run;
 BEGIN
+	PERFORM pg_advisory_xact_lock(backfill._run_lock(run_id));
 	UPDATE backfill.run q
 	SET state = 'running', started_at = coalesce(q.started_at, moment), finished_at = NULL, lease_token = q.lease_token + 1,
 		lease_until = moment + backfill._run_lease()
@@ -153,14 +169,15 @@ BEGIN
 		sqlstate = nullif(_finish_run.sqlstate, ''), error = nullif(_finish_run.error, '')
 	WHERE q.run_id = _finish_run.run_id AND q.lease_token = _finish_run.lease_token AND q.state = 'running'
 	RETURNING q.* INTO r;
-	IF FOUND AND r.state = 'succeeded' THEN
-		IF r.mode = 'live' THEN
-			UPDATE backfill.pipeline p SET watermark = r.next_watermark
-			WHERE p.pipeline_id = r.pipeline_id AND p.watermark IS DISTINCT FROM r.next_watermark;
-			PERFORM backfill._warn_of_range(r);
-		END IF;
-		PERFORM backfill._tell_downstream(r);
+	IF r.mode = 'live' AND r.state = 'succeeded' THEN
+		UPDATE backfill.pipeline p SET watermark = r.next_watermark
+		WHERE p.pipeline_id = r.pipeline_id AND p.watermark IS DISTINCT FROM r.next_watermark;
+		PERFORM backfill._warn_of_range(r);
 		PERFORM backfill._tell_summary(r);
+	END IF;
+	-- A replay whose last slot failed has changed what the others changed.
+	IF r.mode = 'replay' OR r.state = 'succeeded' THEN
+		PERFORM backfill._tell_downstream(r);
 	END IF;
 END $$;
 COMMENT ON FUNCTION backfill._finish_run(bigint, bigint, text, text, text) IS 'closes a run, and starts what comes after it';
@@ -202,7 +219,7 @@ DECLARE
 	ordinal bigint;
 BEGIN
 	SELECT q.* INTO STRICT p FROM backfill.pipeline q WHERE q.pipeline_id = r.pipeline_id;
-	IF p.summary_to IS NULL OR r.mode <> 'live' OR (r.changed = 0 AND r.newly_failed = 0) THEN
+	IF p.summary_to IS NULL OR (r.changed = 0 AND r.newly_failed = 0) THEN
 		RETURN;
 	END IF;
 	SELECT count(*) INTO ordinal FROM backfill.run o

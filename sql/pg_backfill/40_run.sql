@@ -49,6 +49,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._next_requested(text) IS 'the run to drive next: live ones first, then replays, oldest slot first';
 
+-- It commits, so it cannot set a search path of its own; every name is qualified.
 CREATE PROCEDURE backfill.run_requested(pipeline text, INOUT runs bigint DEFAULT 0)
 	LANGUAGE plpgsql
 AS $$
@@ -62,7 +63,8 @@ BEGIN
 		EXIT WHEN next_run IS NULL;
 		COMMIT;
 		CALL backfill._run_requested(pipeline, next_run, tally);
-		runs := runs OPERATOR(pg_catalog.+) 1;
+		-- Null: somebody else was faster.
+		runs := runs OPERATOR(pg_catalog.+) (tally IS NOT NULL)::pg_catalog.int4;
 	END LOOP;
 END $$;
 COMMENT ON PROCEDURE backfill.run_requested(text, bigint) IS

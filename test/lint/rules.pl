@@ -157,7 +157,7 @@ sub search_path_left_open
 			my ($name, $at, $definition) = ($1, $-[0], $2);
 			next unless $definition =~ /\bLANGUAGE\s+(?:plpgsql|sql)\b/i && $definition =~ /\bAS\s+[\$']/;
 			next if $definition =~ /\bSET\s+search_path\s*=/i;
-			next if substr($sql, 0, $at) =~ /-- inlined: every name is qualified\n\z/;
+			next if substr($sql, 0, $at) =~ /^--[^\n]*every name is qualified\.?\n\z/m;
 			push @found, "$path:" . line_at($sql, $at) . ": $name";
 		}
 	}
@@ -207,7 +207,7 @@ my @rules = (
 		matches(qr{$not_lint.*$ours}, qr{(?<![\w-])shared/|/tmp/brief}) } ],
 	[ sql_functions_set_search_path => \&search_path_left_open ],
 	[ install_scripts_create_plainly => sub {
-		matches(qr{^sql/[^/]+/}, qr/\bIF\s+NOT\s+EXISTS\b|\bOR\s+REPLACE\b/i, qr/^\s*--/) } ],
+		matches(qr{^sql/[^/]+/}, qr/\b(?:CREATE|ADD)\b.*\bIF\s+NOT\s+EXISTS\b|\bCREATE\s+OR\s+REPLACE\b/i, qr/^\s*--/) } ],
 	[ white_space_is_tidy => sub {
 		(matches(qr{$ours|^\.}, qr/[ \t\r]+$/),
 			matches(qr{\.(?:sql|pl|pm|spec)$}, qr/^ +(?! ?\*)\S/),

@@ -39,20 +39,21 @@ CROSS JOIN LATERAL pg_catalog.aclexplode(c.relacl) a
 WHERE a.grantee = 0
 ORDER BY 1, 2;
 
--- PUBLIC's functions that are more than a computation on their arguments.
+-- PUBLIC's functions that are more than a computation on their arguments: they say what run they are called in.
 SELECT function, provolatile, prosecdef FROM member_function
 WHERE (provolatile <> 'i' OR prosecdef)
 	AND EXISTS (SELECT FROM pg_catalog.aclexplode(coalesce(proacl, pg_catalog.acldefault('f', proowner))) a WHERE a.grantee = 0)
 ORDER BY function::text COLLATE "C";
 
--- Functions in PL/pgSQL, or with the rights of their owner, that run under whatever search path the caller has.
+-- Functions in PL/pgSQL, or with the rights of their owner, that run under whatever search path the caller has. A
+-- procedure that commits cannot have a setting: its names are qualified.
 SELECT function, prosecdef FROM member_function
-WHERE (prosecdef OR prolang = (SELECT oid FROM pg_catalog.pg_language WHERE lanname = 'plpgsql'))
+WHERE prokind <> 'p' AND (prosecdef OR prolang = (SELECT oid FROM pg_catalog.pg_language WHERE lanname = 'plpgsql'))
 	AND NOT EXISTS (SELECT FROM unnest(proconfig) s WHERE s LIKE 'search_path=%')
 ORDER BY function::text COLLATE "C";
 
 -- C functions whose symbol is not the extension's name and the function's.
 SELECT function, prosrc FROM member_function
 WHERE prolang = (SELECT oid FROM pg_catalog.pg_language WHERE lanname = 'c')
-	AND prosrc NOT LIKE extname || '\_' || ltrim(proname, '_') || '%'
+	AND prosrc <> extname || '_' || proname
 ORDER BY function::text COLLATE "C";

@@ -15,14 +15,14 @@ CREATE VIEW decided AS
 SELECT string_agg(concat_ws(' ', step, status, nullif(reason, ''), sqlstate, message), ', ' ORDER BY step_event_id) AS decided, item
 FROM backfill.step_event JOIN last_run USING (run_id) GROUP BY item ORDER BY length(item), item;
 CREATE VIEW counted AS
-SELECT step, status, reason, items FROM backfill.step_count JOIN last_run USING (run_id) ORDER BY 1, 2, 3;
+SELECT step, status, reason, items FROM backfill.run_step_count JOIN last_run USING (run_id) ORDER BY 1, 2, 3;
 -- Nothing comes back when the run's figures agree with each other.
 CREATE VIEW disagreement AS
 SELECT r.run_id, r.candidates, r.changed, r.unchanged, r.skipped, r.failed, r.state
 FROM backfill.run r JOIN last_run USING (run_id)
 WHERE r.candidates <> r.changed + r.unchanged + r.skipped + r.failed
-	OR r.failed <> (SELECT coalesce(sum(items), 0) FROM backfill.step_count c WHERE c.run_id = r.run_id AND c.status = 'failed')
-	OR r.candidates <> (SELECT sum(items) FROM backfill.step_count c JOIN backfill.step s ON s.name = c.step
+	OR r.failed <> (SELECT coalesce(sum(items), 0) FROM backfill.run_step_count c WHERE c.run_id = r.run_id AND c.status = 'failed')
+	OR r.candidates <> (SELECT sum(items) FROM backfill.run_step_count c JOIN backfill.step s ON s.name = c.step
 		WHERE c.run_id = r.run_id AND s.pipeline_id = r.pipeline_id AND s.position = 1);
 
 -- The four ways to end a turn, said by the work of a batch. Row 5 claims success without an output, row 7 says nothing

@@ -39,7 +39,7 @@ TRUNCATE output;
 SET client_min_messages = notice;
 CREATE FUNCTION grumble(k bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN IF k = 2 THEN RAISE 'no' USING ERRCODE = 'P0002'; END IF; RETURN k; END $$;
 SELECT backfill.alter_step('runs', 'make', work => 'INSERT INTO output SELECT grumble(k) FROM unnest($1) k WHERE k <> 4');
-ALTER TABLE backfill.run ALTER run_id RESTART WITH 1001;
+ALTER TABLE backfill.run ALTER run_id RESTART WITH 900001;
 SHOW backfill.narrate;
 SHOW backfill.keep_events;
 CALL backfill.run('runs');
@@ -51,12 +51,12 @@ SET backfill.narrate = 'loudly';
 SET backfill.keep_events = 'none';
 RESET backfill.narrate;
 SET client_min_messages = warning;
-SELECT run_id, item, step, status, reason, sqlstate, message FROM backfill.step_event WHERE run_id BETWEEN 1001 AND 1003 ORDER BY step_event_id;
-SELECT * FROM backfill.step_count WHERE run_id BETWEEN 1001 AND 1003 ORDER BY 1, 2, 3, 4;
+SELECT run_id, item, step, status, reason, sqlstate, message FROM backfill.step_event WHERE run_id BETWEEN 900001 AND 900003 ORDER BY step_event_id;
+SELECT * FROM backfill.run_step_count WHERE run_id BETWEEN 900001 AND 900003 ORDER BY 1, 2, 3, 4, 5;
 SELECT run_id, mode, state, candidates, changed, unchanged, skipped, failed, sqlstate, error, requested_by = current_user AS mine, lease_until IS NULL AS closed,
 	started_at <= finished_at AS took_time, run_time = scan_to AS frozen, scan_to - scan_from AS scanned,
 	(run_time >= window_from AND run_time < window_to) AS in_window
-FROM backfill.run WHERE run_id BETWEEN 1001 AND 1003 ORDER BY run_id;
+FROM backfill.run WHERE run_id BETWEEN 900001 AND 900003 ORDER BY run_id;
 SET backfill.narrate = 'none';
 SET client_min_messages = error;
 
@@ -89,7 +89,7 @@ TRUNCATE item;
 CALL backfill.run('runs') \gset
 \echo :tally
 SELECT state, candidates FROM last_run;
-SELECT count(*) FROM backfill.step_count WHERE run_id = :run_id;
+SELECT count(*) FROM backfill.run_step_count WHERE run_id = :run_id;
 
 -- What ends a run early is in its row, and the error is the caller's too.
 INSERT INTO item SELECT generate_series(1, 4);
@@ -110,7 +110,7 @@ CREATE FUNCTION check_and_write(k bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 SELECT backfill.alter_step('runs', 'make', lacking => 'SELECT k FROM unnest($1) k WHERE check_and_write(k)');
 CALL backfill.run('runs');
 SELECT state, sqlstate, error FROM last_run;
-SELECT step, status, reason, items FROM backfill.step_count c JOIN last_run USING (run_id);
+SELECT step, status, reason, items FROM backfill.run_step_count c JOIN last_run USING (run_id);
 SELECT count(*) FROM output WHERE id > 100;
 SELECT backfill.alter_step('runs', 'make', lacking => 'SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM output o WHERE o.id = k)');
 
@@ -121,7 +121,7 @@ CREATE FUNCTION disk_full(k bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN 
 SELECT backfill.alter_step('runs', 'make', work => 'INSERT INTO output SELECT disk_full(k) FROM unnest($1) k');
 CALL backfill.run('runs');
 SELECT state, sqlstate, error, candidates, changed + failed AS taken, changed FROM last_run;
-SELECT r.failed = c.items AS counts_agree FROM last_run r JOIN backfill.step_count c USING (run_id) WHERE c.status = 'failed';
+SELECT r.failed = c.items AS counts_agree FROM last_run r JOIN backfill.run_step_count c USING (run_id) WHERE c.status = 'failed';
 SELECT count(*) AS kept FROM output;
 DELETE FROM item WHERE id > 19;
 CALL backfill.run('runs') \gset
@@ -151,5 +151,5 @@ SELECT backfill.alter_pipeline('runs', owner => current_user);
 
 -- Dropped with everything that is only about it.
 SELECT backfill.drop_pipeline('runs');
-SELECT count(*) FROM backfill.run WHERE run_id >= 1001;
+SELECT count(*) FROM backfill.run WHERE run_id >= 900001;
 DROP SCHEMA runs CASCADE;

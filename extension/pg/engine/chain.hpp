@@ -24,6 +24,7 @@ struct BatchReport {
 	std::vector<StepEvent> events;      // one per item and step, in the order they were decided
 	std::vector<std::string> failed;    // keys as text
 	std::vector<std::string> recovered; // keys as text of the items that did not fail
+	bool fell_back = false;             // a step failed for several items at once and was done in parts
 };
 
 // A transaction that used up its subtransactions (a rehearsal may have more: it is one transaction). The batch has to be done again in smaller pieces, since an item's

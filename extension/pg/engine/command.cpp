@@ -92,7 +92,13 @@ void Command::plan() {
 		GetUserIdAndSecContext(&user, &security);
 		const bool cheap = with_identity(
 			user, 0,
-			{{"enable_seqscan", "off"}, {"enable_hashjoin", "off"}, {"enable_mergejoin", "off"}, {"jit", "off"}},
+			{{"enable_seqscan", "off"},
+		     {"enable_bitmapscan", "off"},
+		     {"enable_hashjoin", "off"},
+		     {"enable_mergejoin", "off"},
+		     {"enable_nestloop", "on"},
+		     {"enable_indexscan", "on"},
+		     {"jit", "off"}},
 			[&] { return plan_once(); });
 		if (cheap)
 			return;

@@ -187,6 +187,20 @@ void require_columns(CommandKind kind, const Parsed &parsed, int least, int most
 		            std::string(name_of(kind)) + " returns " + std::to_string(columns) + " columns", "Return " + shape + ".");
 }
 
+// An outcome that nobody would look for must not be lost. True if there is one.
+bool require_outcome_last(CommandKind kind, const Parsed &parsed, int columns, const std::string &shape) {
+	const int returned = parsed.columns == nullptr ? 0 : parsed.columns->natts;
+	const Oid outcome = outcome_type();
+	for (int column = 0; column < returned; ++column)
+		if (column_type(parsed, column) == outcome) {
+			if (returned != columns || column != columns - 1)
+				throw Error(ErrorCode::wrong_type, std::string(name_of(kind)) + " returns an outcome among other columns",
+				            "Return " + shape + ".");
+			return true;
+		}
+	return false;
+}
+
 void check_result(CommandKind kind, const Parsed &parsed, Oid key_type) {
 	switch (kind) {
 	case CommandKind::candidates:
@@ -203,8 +217,11 @@ void check_result(CommandKind kind, const Parsed &parsed, Oid key_type) {
 		require_columns(kind, parsed, 1, 1, "the keys that lack this step's output");
 		require_key(kind, parsed, key_type);
 		break;
+	case CommandKind::work:
+		require_outcome_last(kind, parsed, 1, "the outcome alone");
+		break;
 	case CommandKind::batch_work:
-		if (parsed.columns != nullptr && parsed.columns->natts == 2 && column_type(parsed, 1) == outcome_type())
+		if (require_outcome_last(kind, parsed, 2, "the key and the outcome"))
 			require_key(kind, parsed, key_type);
 		break;
 	default:

@@ -59,6 +59,7 @@ auto backfill::pg::as_owner(const Pipeline &pipeline, Fn fn) {
 	                      {"DateStyle", "ISO, MDY"},
 	                      {"IntervalStyle", "postgres"},
 	                      {"bytea_output", "hex"},
+	                      {"plan_cache_mode", "auto"}, // force_custom_plan would pass by the kept plans
 	                      {"extra_float_digits", "1"}},
 	                     std::move(fn));
 }

@@ -116,7 +116,7 @@ void Run::take_all() {
 		if (items.empty())
 			break;
 		take_page(items);
-		MemoryContextReset(page_);
+		call([&]() noexcept { MemoryContextReset(page_); });
 	}
 	MemoryContextSwitchTo(outer);
 }
@@ -125,8 +125,7 @@ void Run::take_page(const std::vector<Item> &items) {
 	std::vector<int> first;
 	transaction([&] {
 		call([]() noexcept { CHECK_FOR_INTERRUPTS(); });
-		if (!record_.may_go_on(frame_))
-			throw RunEnded{};
+		hold();
 		RunContext context(pipeline_, frame_);
 		first = as_owner(pipeline_, [&] { return Chain(pipeline_, context, pattern_).first_lacking(items); });
 	});
@@ -164,6 +163,7 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 	count_done(so_far.tally, members.back() + 1 - counted_ - static_cast<int>(members.size()));
 	try {
 		transaction([&] {
+			hold();
 			RunContext context(pipeline_, frame_);
 			Chain chain(pipeline_, context, pattern_);
 			as_owner(pipeline_, [&] {
@@ -188,9 +188,16 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 	counted_ = members.back() + 1;
 	const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - started;
 	batch_size_.took(static_cast<int>(members.size()), took.count());
+	if (report.fell_back)
+		batch_size_.fell_back();
 	transaction([&] { narrate(report); }); // a cancel may be noticed here too
 	if (const auto *const broken = pattern_.broken())
 		throw NearlyAllFail{broken->first, broken->second};
+}
+
+void Run::hold() const {
+	if (!record_.hold(frame_))
+		throw RunEnded{};
 }
 
 void Run::write_progress(const Progress &progress, const std::optional<std::string> &last_key) {
@@ -200,10 +207,16 @@ void Run::write_progress(const Progress &progress, const std::optional<std::stri
 }
 
 void Run::narrate(const BatchReport &report) const {
-	for (const StepEvent &event : report.events)
-		if (core::is_told(settings::narrate(), event.decision))
-			tell(event.decision.status == core::Status::failed ? WARNING : NOTICE,
-			     core::line_of(pipeline_.name, id(), event.decision));
+	for (const StepEvent &event : report.events) {
+		const int level = event.decision.status == core::Status::failed ? WARNING : NOTICE;
+		if (core::is_told(settings::narrate(), event.decision) && is_heard(level))
+			tell(level, core::line_of(pipeline_.name, id(), event.decision));
+	}
+}
+
+// Whether the client or the log gets messages of this level.
+bool Run::is_heard(int level) const {
+	return !frame_.rehearsal && call([&]() noexcept { return message_level_is_interesting(level); });
 }
 
 void Run::tell(int level, const std::string &line) const {

@@ -37,9 +37,11 @@ private:
 	void take_all();
 	void take_page(const std::vector<Item> &items);
 	void take_batch(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first);
+	void hold() const;
 	void count_done(core::Tally &tally, std::int64_t items) const;
 	void write_progress(const Progress &progress, const std::optional<std::string> &last_key);
 	void narrate(const BatchReport &report) const;
+	bool is_heard(int level) const;
 	void tell(int level, const std::string &line) const;
 	[[noreturn]] void break_off(const std::string &why, const std::string &hint);
 	void succeed();

@@ -123,13 +123,18 @@ BACKFILL_FUNCTION(pg_backfill__run_requested) {
 BACKFILL_FUNCTION(pg_backfill__rehearse) {
 	const Args args(fcinfo);
 	const std::string pipeline = args.text(0, "pipeline");
-	const bool redo_all = args.text(3, "redo") == "all";
+	const std::string redo = args.text(3, "redo");
+	const bool redo_all = redo == "all";
 	const bool deliver = args.boolean(4, "deliver");
+	const bool live = args.is_null(1) && args.is_null(2);
+	if (live && (redo != "lacking" || deliver))
+		throw Error(ErrorCode::invalid_argument, "redo and deliver are for replays",
+		            "Give the range of time that would be replayed.");
 	std::string report;
 	with_run(fcinfo, pipeline, [&](Run &run) {
-		const std::vector<Slot> slots = args.is_null(1) && args.is_null(2) ? std::vector<Slot>{} : slots_of(fcinfo, run.pipeline_id());
+		const std::vector<Slot> slots = live ? std::vector<Slot>{} : slots_of(fcinfo, run.pipeline_id());
 		rolled_back([&] {
-			if (slots.empty())
+			if (live)
 				run.rehearse(std::nullopt, 0, redo_all, deliver);
 			for (const Slot &slot : slots)
 				run.rehearse(slot.from, slot.to, redo_all, deliver);

@@ -1,5 +1,7 @@
 #include "pg/engine/run_record.hpp"
 
+#include <algorithm>
+
 namespace backfill::pg {
 
 using core::ItemResult;
@@ -96,28 +98,46 @@ RunFrame RunRecord::begin_rehearsal(std::optional<TimestampTz> from, TimestampTz
 	});
 }
 
-void RunRecord::write_events(const RunFrame &frame, const BatchReport &report, bool all) const {
-	std::vector<std::string> items, steps, statuses, reasons, sqlstates, messages;
-	for (const StepEvent &event : report.events) {
-		const core::Decision &decision = event.decision;
-		if (!core::is_told(all ? core::Narrate::all : core::Narrate::changes, decision))
-			continue;
-		items.push_back(decision.item);
-		steps.push_back(decision.step);
-		statuses.push_back(core::name_of(decision.status));
-		reasons.push_back(decision.reason);
-		sqlstates.push_back(event.sqlstate);
-		messages.push_back(event.message);
+namespace {
+
+// Events that differ in their item only.
+struct Alike {
+	const StepEvent *first;
+	std::vector<std::string> items;
+
+	bool includes(const StepEvent &event) const {
+		const core::Decision &mine = first->decision;
+		const core::Decision &other = event.decision;
+		return mine.step == other.step && mine.status == other.status && mine.reason == other.reason &&
+		       first->sqlstate == event.sqlstate && first->message == event.message;
 	}
-	if (items.empty())
-		return;
+};
+
+std::vector<Alike> told_events(const BatchReport &report, core::Narrate narrate) {
+	std::vector<Alike> told;
+	for (const StepEvent &event : report.events) {
+		if (!core::is_told(narrate, event.decision))
+			continue;
+		// From the end: a step's events follow each other.
+		const auto known = std::find_if(told.rbegin(), told.rend(), [&](const Alike &alike) { return alike.includes(event); });
+		Alike &alike = known == told.rend() ? told.emplace_back(Alike{&event, {}}) : *known;
+		alike.items.push_back(event.decision.item);
+	}
+	return told;
+}
+
+} // namespace
+
+void RunRecord::write_events(const RunFrame &frame, const BatchReport &report, bool all) const {
 	static constinit Statement statement(
-		"INSERT INTO backfill.step_event (run_id, item, step, status, reason, sqlstate, message) "
-		"SELECT $1, e.item, e.step, e.status, e.reason, nullif(e.sqlstate, ''), nullif(e.message, '') "
-		"FROM unnest($2, $3, $4, $5, $6, $7) WITH ORDINALITY AS e(item, step, status, reason, sqlstate, message, n) "
-		"ORDER BY e.n");
-	statement.run({Param::of(frame.run_id), Param::of(items), Param::of(steps), Param::of(statuses),
-	               Param::of(reasons), Param::of(sqlstates), Param::of(messages)});
+		"INSERT INTO backfill.decision (run_id, step, status, reason, sqlstate, message, items) "
+		"VALUES ($1, $2, $3, $4, nullif($5, ''), nullif($6, ''), $7)");
+	for (const Alike &alike : told_events(report, all ? core::Narrate::all : core::Narrate::changes)) {
+		const core::Decision &decision = alike.first->decision;
+		statement.run({Param::of(frame.run_id), Param::of(decision.step), Param::of(core::name_of(decision.status)),
+		               Param::of(decision.reason), Param::of(alike.first->sqlstate), Param::of(alike.first->message),
+		               Param::of(alike.items)});
+	}
 }
 
 void RunRecord::write_batch(const RunFrame &frame, BatchReport &report, bool all) const {
@@ -150,11 +170,10 @@ bool RunRecord::write_progress(const RunFrame &frame, const Progress &progress,
 	});
 }
 
-bool RunRecord::may_go_on(const RunFrame &frame) const {
+bool RunRecord::hold(const RunFrame &frame) const {
 	return as_engine(engine_, [&] {
 		return with_spi([&] {
-			static constinit Statement statement(
-				"SELECT EXISTS (SELECT FROM backfill.run WHERE run_id = $1 AND lease_token = $2 AND state = 'running')");
+			static constinit Statement statement("SELECT backfill._hold_run($1, $2)");
 			return statement.run({Param::of(frame.run_id), Param::of(frame.lease_token)}).boolean(0, 1);
 		});
 	});

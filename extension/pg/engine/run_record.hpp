@@ -31,8 +31,8 @@ public:
 	void write_batch(const RunFrame &frame, BatchReport &report, bool all) const;
 	// Counts so far, which include the items up to last_key; extends the lease. False: the run is not ours any more.
 	bool write_progress(const RunFrame &frame, const Progress &progress, const std::optional<std::string> &last_key) const;
-	// Whether the run may go on, without writing.
-	bool may_go_on(const RunFrame &frame) const;
+	// Keeps the run ours until the transaction ends, without writing; false: it is not any more.
+	bool hold(const RunFrame &frame) const;
 	// Closes the run. sqlstate and error: what ended it early, else empty.
 	void finish(const RunFrame &frame, const std::string &state, const std::string &sqlstate, const std::string &error) const;
 

@@ -24,8 +24,8 @@ BlockNumber blocks_of(Oid relation) noexcept {
 	return blocks;
 }
 
-// Large enough that small tables never cause planning anew, small enough that a sequential scan stays cheap.
-constexpr BlockNumber small_table = 64;
+// In so few blocks any way to a row is a short one.
+constexpr BlockNumber small_table = 4;
 
 } // namespace
 
@@ -83,6 +83,17 @@ bool Command::plan_once() {
 void Command::plan() {
 	if (plan_ == nullptr)
 		prepare();
+	plan_as_now();
+	if (!outgrown())
+		return;
+	// In a small table the wrong index is as good as the right one. The plans of the functions that the command calls
+	// are as old as its own.
+	known_ = nullptr;
+	call([]() noexcept { ResetPlanCache(); });
+	plan_as_now();
+}
+
+void Command::plan_as_now() {
 	if (by_index_) {
 		// A batch is a few hundred keys and the tables behind it may be of any size: a nested loop over indexes is
 		// right, whatever the statistics of a table that was empty a moment ago say. JIT would take the penalty for
@@ -107,18 +118,13 @@ void Command::plan() {
 		prepare();
 	}
 	plan_once();
-	if (outgrown()) {
-		release();
-		prepare();
-		plan_once();
-	}
 }
 
 bool Command::outgrown() const {
 	for (const TableRead &table : readings_) {
 		const Oid relation = table.relation;
 		const BlockNumber now = call([&]() noexcept { return blocks_of(relation); });
-		if (now > small_table && now / 4 > table.blocks)
+		if (now > small_table && now / 2 > table.blocks)
 			return true;
 	}
 	return false;

@@ -32,6 +32,7 @@ private:
 
 	void prepare();
 	void plan();
+	void plan_as_now();
 	bool plan_once();
 	bool outgrown() const;
 

@@ -212,9 +212,6 @@ SELECT * FROM pg_temp.done_to(1501, 1502, 1503, 1504, 1505);
 SELECT count(*) AS touched FROM (SELECT * FROM there EXCEPT SELECT r.* FROM generate_series(2, 5) n, pg_temp.rows_of('720000000' || n) r) x;
 SELECT * FROM pg_temp.story('720000000.');
 
-SELECT * FROM backfill.check_invariants();
-SELECT backfill.drop_pipeline('bt_leads');
-
 -- Whom another policy would concern, before it is the policy; nothing changes, and a setting that is none is refused.
 INSERT INTO bt.lead (id, mobile) VALUES (9001, '7000000091'), (9002, '7000000092');
 INSERT INTO bt.credit_report (mobile, body) SELECT l.mobile, s.body
@@ -224,3 +221,6 @@ SELECT lead_id, status, reason, would_be_reason, groups, would_be_groups FROM bt
 SELECT count(*) FROM bt.rehearse_policy('{}') WHERE lead_id > 9000;
 SELECT bt.rehearse_policy('{"home_loans": [2]}');
 SELECT outstanding_above FROM bt.policy;
+
+SELECT * FROM backfill.check_invariants();
+SELECT backfill.drop_pipeline('bt_leads');

@@ -75,9 +75,9 @@ void tallies() {
 	check(tally.line() == line, "reasons of all steps add up, done is left out, equals are by name", tally.line());
 	Tally twice = tally;
 	twice.add(tally);
-	twice.count_repeated_failures(2);
+	twice.count_new_failures(2);
 	check(twice.line() == "22 candidates: 2 changed, 10 unchanged, 6 skipped (no_report 6), 4 failed (ape 2, zebra 2), "
-	                      "2 of them not for the first time",
+	                      "2 of them for the first time",
 	      "tallies add up", twice.line());
 	check(twice.candidates() == 22 && twice.steps().size() == tally.steps().size(), "so do their counts");
 }

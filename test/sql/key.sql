@@ -132,10 +132,10 @@ SELECT backfill.alter_step('keys', 'three', work => $$ INSERT INTO seen SELECT k
 TRUNCATE seen;
 CALL backfill.run('keys') \gset
 \echo :tally
-SELECT DISTINCT message FROM backfill.step_event WHERE run_id = :run_id;
+SELECT DISTINCT message FROM backfill.step_event WHERE run_id = :run_id ORDER BY 1;
 SELECT backfill.alter_step('keys', 'three', work => $$ INSERT INTO seen SELECT k, 0 FROM unnest($1) k WHERE backfill._run_context('99') IS NOT NULL $$);
 CALL backfill.run('keys') \gset
-SELECT DISTINCT message FROM backfill.step_event WHERE run_id = :run_id;
+SELECT DISTINCT message FROM backfill.step_event WHERE run_id = :run_id ORDER BY 1;
 SELECT * FROM backfill._run_context();
 SELECT forget_key();
 DROP SCHEMA keys CASCADE;

@@ -80,17 +80,20 @@ std::vector<int> Chain::lacking_one_by_one(Step &step, const std::vector<Item> &
 	return found;
 }
 
-// Excludes the same item in another run. Transaction-scoped; never waits, so it cannot deadlock.
+// Excludes the same item in another run. Transaction-scoped. Does not wait, unless the run was taken over: its former
+// holder's transaction has ended, but gives its locks back one by one. Locks are taken in key order and before all work, so
+// waiting cannot deadlock.
 bool Chain::lock(const Item &item) const {
 	const std::string key = pipeline_.keys.text_of(item.key);
 	const std::uint32_t pipeline_id = static_cast<std::uint32_t>(pipeline_.id);
+	const bool taken_over = context_.frame().lease_token > 1;
 	return call([&]() noexcept {
 		const std::uint64_t id =
 			DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(key.data()),
 		                                     static_cast<int>(key.size()), pipeline_id));
 		LOCKTAG tag;
 		SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, static_cast<std::uint32_t>(id >> 32), static_cast<std::uint32_t>(id), 1);
-		return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
+		return LockAcquire(&tag, ExclusiveLock, false, !taken_over) != LOCKACQUIRE_NOT_AVAIL;
 	});
 }
 

@@ -179,7 +179,7 @@ lint-clang:
 	$(call clang_accepts,$(WORKER_SRCS),-Iextension -I. -isystem $(libpq_srcdir) -DPG_BACKFILL_VERSION=\"$(RELEASE)\") || status=1; \
 	exit $$status
 
-bench: installed ## measurements, and the targets beside them
+bench: installed build/bench/reader ## measurements, and the targets beside them (BENCH=full: large tables)
 	@test/env/with-cluster test/bench/run
 
 clean: ## everything that was built

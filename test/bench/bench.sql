@@ -18,11 +18,13 @@ CREATE FUNCTION bench.cpu_ms() RETURNS numeric LANGUAGE sql VOLATILE
 
 CREATE VIEW bench.median AS
 	SELECT bench, contender, count(*) AS rounds, max(items) AS items, percentile_cont(0.5) WITHIN GROUP (ORDER BY cpu_ms::float) AS cpu_ms,
+		min(cpu_ms)::float AS fastest_ms,
 		percentile_cont(0.5) WITHIN GROUP (ORDER BY wall_ms::float) AS wall_ms
 	FROM bench.sample WHERE round > 0 GROUP BY bench, contender;
 
 CREATE VIEW bench.ratio AS
-	SELECT t.position, t.what, (c.cpu_ms / c.items / (r.cpu_ms / r.items))::numeric AS ratio, (c.wall_ms / c.items / (r.wall_ms / r.items))::numeric AS wall,
+	SELECT t.position, t.what, (c.cpu_ms / c.items / (r.cpu_ms / r.items))::numeric AS ratio, (c.fastest_ms / c.items / (r.fastest_ms / r.items))::numeric AS fastest,
+		(c.wall_ms / c.items / (r.wall_ms / r.items))::numeric AS wall,
 		t.is_at_most, t.ship, t.stretch
 	FROM bench.target t
 	LEFT JOIN bench.median c ON c.bench = t.bench AND c.contender = t.contender

@@ -1,5 +1,6 @@
 -- Tables of :size leads, each with a report; 10,000 of these arrived in the last day, the rest before. One lead in ten is stuck,
 -- wherever its report is.
+SET client_min_messages = warning;
 TRUNCATE bt.lead, bt.credit_report CASCADE;
 SET session_replication_role = replica;
 INSERT INTO bt.lead (id, mobile, status, created_at, status_changed_at)

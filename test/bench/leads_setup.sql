@@ -19,7 +19,6 @@ INSERT INTO bench.target VALUES
 	(2, 'first pass vs set-based SQL', 'first pass', 'engine', 'set-based', true, 0.75, 0.6),
 	(4, 'no-op pass vs fused anti-join', 'no-op', 'engine', 'anti-join', true, 1.1, 0.6),
 	(5, '1 % failing items vs none', 'failing', 'engine, 1 % failing', 'engine, none failing', true, 1.5, 1.2),
-	(10, 'reader vs jsonb_to_recordset, memory kept', 'reader', 'jsonb_to_recordset', 'bt.read_report', false, 1.8, 2.2),
 	(11, 'rehearsal vs the run', 'first pass', 'rehearsal', 'engine', true, 1.3, 1.1);
 INSERT INTO bench.target (position, what, bench, contender, rival, is_at_most) VALUES
 	(4, 'no-op pass vs anti-join that sees stale', 'no-op', 'engine', 'anti-join that sees stale outputs', true),

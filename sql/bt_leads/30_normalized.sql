@@ -58,6 +58,21 @@ CREATE TRIGGER forget_all_tradelines AFTER TRUNCATE ON bt.normalized_report
 	FOR EACH STATEMENT EXECUTE FUNCTION bt._forget_tradelines();
 COMMENT ON TRIGGER forget_all_tradelines ON bt.normalized_report IS 'no tradeline without its report';
 
+-- A function, since the planner would take the cost of a subquery for so high that it no longer minded which index leads
+-- to the reports of a mobile.
+CREATE FUNCTION bt._body_was_read(mobile_number text, body_sha256 bytea) RETURNS boolean
+	LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1
+	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan
+	SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+	AS $$
+BEGIN
+	RETURN EXISTS (
+		SELECT FROM bt.credit_report e JOIN bt.normalized_report o ON o.credit_report_id = e.id AND o.body_sha256 = e.sha256
+		WHERE bt.mobile_number(e.mobile) = _body_was_read.mobile_number AND e.sha256 = _body_was_read.body_sha256);
+END $$;
+COMMENT ON FUNCTION bt._body_was_read(text, bytea) IS 'whether a report of this mobile with this very body was read';
+
 -- The checks of the first three steps ask this of a lead's mobile. What is asked of a reading must hold of none too, in a
 -- FILTER or an ORDER BY: as a condition it would let the planner start at all the readings there are, and EXISTS could
 -- become a scan of them.
@@ -67,10 +82,7 @@ CREATE VIEW bt.received_report AS
 	FROM bt.credit_report r
 	LEFT JOIN bt.normalized_report n ON n.credit_report_id = r.id AND n.body_sha256 = r.sha256
 	-- The same body delivered again is not another report.
-	WHERE n.id IS NOT NULL OR (
-		SELECT true FROM bt.credit_report e JOIN bt.normalized_report o ON o.credit_report_id = e.id AND o.body_sha256 = e.sha256
-		WHERE bt.mobile_number(e.mobile) = bt.mobile_number(r.mobile) AND e.sha256 = r.sha256
-		LIMIT 1) IS NOT TRUE;
+	WHERE n.id IS NOT NULL OR NOT bt._body_was_read(bt.mobile_number(r.mobile), r.sha256);
 COMMENT ON VIEW bt.received_report IS 'credit reports by mobile number, each with the reading of its present body if there is one; without those whose body was read before';
 
 SELECT pg_catalog.pg_extension_config_dump('bt.normalized_report', '');

@@ -129,7 +129,7 @@ COMMENT ON FUNCTION backfill._change_run(bigint, text) IS 'for pause_run, resume
 CREATE FUNCTION backfill.pause_run(run_id bigint) RETURNS void
 	LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS $$ SELECT backfill._change_run(run_id, 'paused') $$;
-COMMENT ON FUNCTION backfill.pause_run(bigint) IS 'stops a run after the batch it is at; resume_run lets it go on from there';
+COMMENT ON FUNCTION backfill.pause_run(bigint) IS 'stops a run; the batch it is at is rolled back, and resume_run lets it go on from there';
 
 CREATE FUNCTION backfill.resume_run(run_id bigint) RETURNS void
 	LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -139,7 +139,7 @@ COMMENT ON FUNCTION backfill.resume_run(bigint) IS 'makes a paused run wait for 
 CREATE FUNCTION backfill.cancel_run(run_id bigint) RETURNS void
 	LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS $$ SELECT backfill._change_run(run_id, 'cancelled') $$;
-COMMENT ON FUNCTION backfill.cancel_run(bigint) IS 'ends a run after the batch it is at; what it did stays';
+COMMENT ON FUNCTION backfill.cancel_run(bigint) IS 'ends a run; the batch it is at is rolled back, what was done before stays';
 
 CREATE FUNCTION backfill._run_context(item_key text DEFAULT NULL, OUT run_id bigint, OUT pipeline_id integer, OUT mode text, OUT deliver boolean,
 	OUT run_time timestamptz, OUT window_from timestamptz, OUT window_to timestamptz, OUT item text, OUT item_time timestamptz) RETURNS record

@@ -84,7 +84,8 @@ void Run::drive() {
 		take_all();
 		succeed();
 	} catch (const RunEnded &) {
-		tell(NOTICE, pipeline_.name + " run=" + std::to_string(id()) + " was paused or ended by somebody else");
+		tell(NOTICE, pipeline_.name + " run=" + std::to_string(id()) + " was paused or ended by somebody else: SELECT * FROM backfill.run_history WHERE run_id = " +
+		                 std::to_string(id()));
 	} catch (const PastError &error) {
 		const int code = error.failure().sqlstate;
 		const std::string sqlstate = call([&]() noexcept { return unpack_sql_state(code); });

@@ -19,6 +19,8 @@ struct Param {
 
 	static Param of(std::int64_t value) { return {INT8OID, Int64GetDatum(value)}; }
 	static Param of(std::int32_t value) { return {INT4OID, Int32GetDatum(value)}; }
+	static Param of(double value) { return {FLOAT8OID, Float8GetDatum(value)}; }
+	static Param of(const std::optional<double> &value) { return value ? of(*value) : null(FLOAT8OID); }
 	static Param of(bool value) { return {BOOLOID, BoolGetDatum(value)}; }
 	static Param of(std::string_view value); // text, copied into the current memory context
 	static Param of(const char *value) { return of(std::string_view(value)); }
@@ -46,6 +48,7 @@ public:
 	std::optional<std::string> text_or_null(std::uint64_t row, int column) const;
 	std::int64_t int8(std::uint64_t row, int column) const { return DatumGetInt64(datum(row, column)); }
 	std::int32_t int4(std::uint64_t row, int column) const { return DatumGetInt32(datum(row, column)); }
+	double float8(std::uint64_t row, int column) const { return DatumGetFloat8(datum(row, column)); }
 	bool boolean(std::uint64_t row, int column) const { return DatumGetBool(datum(row, column)); }
 	TimestampTz timestamptz(std::uint64_t row, int column) const { return DatumGetTimestampTz(datum(row, column)); }
 

@@ -19,20 +19,21 @@ CREATE FUNCTION backfill._run_lease() RETURNS interval
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN interval '10 minutes';
 COMMENT ON FUNCTION backfill._run_lease() IS 'how long a run may be silent before it counts as crashed';
 
--- A live run looks at the time before the moment it was asked for, back to the watermark and at least as far as
--- lookback; that moment is in its window, whenever it starts.
+-- A lease that reaches further than any is given was given by a clock that has been put back since.
+CREATE FUNCTION backfill._has_lapsed(lease_until timestamptz) RETURNS boolean
+	LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+	RETURN lease_until < backfill._clock() OR lease_until > backfill._clock() + interval '1 hour';
+COMMENT ON FUNCTION backfill._has_lapsed(timestamptz) IS 'whether the holder of a run counts as crashed';
+
 CREATE FUNCTION backfill._new_live_run(pipeline_id integer, requested_by text, starts_now boolean) RETURNS backfill.run
 	LANGUAGE sql SET search_path = pg_catalog, pg_temp
 AS $$
-	INSERT INTO backfill.run AS r (pipeline_id, mode, state, window_from, window_to, scan_from, scan_to, left_out_from, next_watermark, held_by,
-		run_time, requested_by, requested_at, started_at, lease_token, lease_until)
-	SELECT p.pipeline_id, 'live', CASE WHEN starts_now THEN 'running' ELSE 'requested' END, w.window_from, w.window_to,
-		least(t.moment - p.lookback, CASE WHEN p.watermark IS NOT NULL THEN greatest(p.watermark, c.earliest) END), t.moment,
-		CASE WHEN p.watermark < least(t.moment - p.lookback, c.earliest) THEN p.watermark END,
-		n.watermark, n.held_by, t.moment, requested_by, t.moment,
+	INSERT INTO backfill.run AS r (pipeline_id, mode, state, window_from, window_to, catches_up, scan_from, scan_to, left_out_from, next_watermark, held_by,
+		run_time, rate, requested_by, requested_at, started_at, lease_token, lease_until)
+	SELECT p.pipeline_id, 'live', CASE WHEN starts_now THEN 'running' ELSE 'requested' END, l.window_from, l.window_to, l.catches_up,
+		l.scan_from, l.scan_to, l.left_out_from, l.next_watermark, l.held_by, t.moment, p.rate, requested_by, t.moment,
 		CASE WHEN starts_now THEN t.moment END, starts_now::integer, CASE WHEN starts_now THEN t.moment + backfill._run_lease() END
-	FROM backfill.pipeline p, (SELECT backfill._clock()) t (moment), backfill._slot_of(t.moment, p.slot, p.timezone) w,
-		backfill._next_watermark(p.watermark, t.moment) n, LATERAL (SELECT t.moment - p.max_catchup) c (earliest)
+	FROM backfill.pipeline p, (SELECT backfill._clock()) t (moment), backfill._live_range(p, t.moment) l
 	WHERE p.pipeline_id = _new_live_run.pipeline_id
 	ON CONFLICT (pipeline_id) WHERE mode = 'live' AND state = 'requested' AND started_at IS NULL DO NOTHING
 	RETURNING r.*
@@ -54,6 +55,17 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._hold_run(bigint, bigint) IS 'keeps a run this holder''s until the transaction ends; false if it is not any more';
 
+-- A person may call a run beside one that goes on, which then leaves each other's items alone; what is requested comes
+-- one after the other.
+CREATE FUNCTION backfill._is_live_going(pipeline_id integer) RETURNS boolean
+	LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN EXISTS (SELECT FROM backfill.run r
+		WHERE r.pipeline_id = _is_live_going.pipeline_id AND r.mode = 'live' AND r.state = 'running' AND NOT backfill._has_lapsed(r.lease_until));
+END $$;
+COMMENT ON FUNCTION backfill._is_live_going(integer) IS 'whether somebody works on a live run of the pipeline';
+
 -- Takes a run that waits. Its next holder gets a new token, so that a former one can write no more.
 CREATE FUNCTION backfill._claim_run(run_id bigint, pipeline_id integer) RETURNS backfill.run
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -63,6 +75,11 @@ DECLARE
 	r backfill.run;
 BEGIN
 	PERFORM pg_advisory_xact_lock(backfill._run_lock(run_id));
+	-- Two who take two live runs take turns here, so that the second sees the first.
+	PERFORM FROM backfill.pipeline p WHERE p.pipeline_id = _claim_run.pipeline_id FOR NO KEY UPDATE;
+	IF (SELECT q.mode = 'live' FROM backfill.run q WHERE q.run_id = _claim_run.run_id) AND backfill._is_live_going(pipeline_id) THEN
+		RETURN NULL;
+	END IF;
 	UPDATE backfill.run q
 	SET state = 'running', started_at = coalesce(q.started_at, moment), finished_at = NULL, lease_token = q.lease_token + 1,
 		lease_until = moment + backfill._run_lease()
@@ -70,27 +87,32 @@ BEGIN
 	RETURNING q.* INTO r;
 	RETURN r;
 END $$;
-COMMENT ON FUNCTION backfill._claim_run(bigint, integer) IS 'makes a requested run of the pipeline this session''s; null if somebody else was faster';
+COMMENT ON FUNCTION backfill._claim_run(bigint, integer) IS 'makes a requested run of the pipeline this session''s; null if somebody else was faster, or works on another live run';
 
 CREATE FUNCTION backfill._begin_live_run(pipeline_id integer, requested_by text) RETURNS backfill.run
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	PERFORM backfill._close_crashed_runs(pipeline_id);
+	PERFORM backfill._free_crashed_runs(pipeline_id, false);
 	RETURN backfill._new_live_run(pipeline_id, requested_by, true);
 END $$;
 COMMENT ON FUNCTION backfill._begin_live_run(integer, text) IS 'creates a live run that starts now in this session';
 
--- A live run that crashed is closed: the next one does what it left. A replay's is continued where it was.
-CREATE FUNCTION backfill._close_crashed_runs(pipeline_id integer) RETURNS void
+-- Who drives what was requested takes a crashed run up where it was. Who calls a live run does what a crashed one left,
+-- so that one is closed; and so is one that keeps crashing.
+CREATE FUNCTION backfill._free_crashed_runs(pipeline_id integer, resume boolean) RETURNS void
 	LANGUAGE sql SET search_path = pg_catalog, pg_temp
 AS $$
+	WITH crashed AS (
+		SELECT r.run_id, r.mode = 'replay' OR (resume AND r.lease_token < 5) AS goes_on
+		FROM backfill.run r
+		WHERE r.pipeline_id = _free_crashed_runs.pipeline_id AND r.state = 'running' AND backfill._has_lapsed(r.lease_until)
+		FOR UPDATE)
 	UPDATE backfill.run r
-	SET state = CASE r.mode WHEN 'live' THEN 'crashed' ELSE 'requested' END, lease_until = NULL,
-		finished_at = CASE r.mode WHEN 'live' THEN backfill._clock() END
-	WHERE r.pipeline_id = _close_crashed_runs.pipeline_id AND r.state = 'running' AND r.lease_until < backfill._clock()
+	SET state = CASE WHEN c.goes_on THEN 'requested' ELSE 'crashed' END, lease_until = NULL, finished_at = CASE WHEN NOT c.goes_on THEN backfill._clock() END
+	FROM crashed c WHERE r.run_id = c.run_id
 $$;
-COMMENT ON FUNCTION backfill._close_crashed_runs(integer) IS 'ends the live runs, and frees the replays, whose holder has been silent for too long';
+COMMENT ON FUNCTION backfill._free_crashed_runs(integer, boolean) IS 'frees the runs whose holder has been silent for too long, or ends them';
 
 -- A rehearsal's run has a number that no other has, and is rolled back with all it did.
 CREATE FUNCTION backfill._begin_rehearsal(pipeline_id integer, requested_by text, slot_from timestamptz, slot_to timestamptz, redo text, deliver boolean) RETURNS backfill.run
@@ -103,6 +125,7 @@ DECLARE
 	moment CONSTANT timestamptz := backfill._clock();
 BEGIN
 	SELECT q.* INTO STRICT p FROM backfill.pipeline q WHERE q.pipeline_id = _begin_rehearsal.pipeline_id;
+	p.catch_up := 'coalesce'; -- what several runs would do is rehearsed at once
 	IF slot_from IS NOT NULL THEN
 		INSERT INTO backfill.replay AS y (replay_id, pipeline_id, replay_from, replay_to, redo, deliver, downstream, requested_by, requested_at)
 		OVERRIDING SYSTEM VALUE
@@ -113,7 +136,7 @@ BEGIN
 	INSERT INTO backfill.run AS q (run_id, pipeline_id, replay_id, mode, state, window_from, window_to, scan_from, scan_to, run_time,
 		deliver, redo, requested_by, requested_at, started_at, lease_token, lease_until)
 	SELECT -1000000 * pg_backend_pid()::bigint - (SELECT count(*) FROM backfill.run o WHERE o.run_id < 0), p.pipeline_id, replay, CASE WHEN replay IS NULL THEN 'live' ELSE 'replay' END, 'running',
-		w.window_from, w.window_to, coalesce(slot_from, moment - p.lookback), coalesce(slot_to, moment), moment,
+		w.window_from, w.window_to, coalesce(slot_from, (backfill._live_range(p, moment)).scan_from), coalesce(slot_to, moment), moment,
 		_begin_rehearsal.deliver, _begin_rehearsal.redo, requested_by, moment, moment, 1, moment + backfill._run_lease()
 	FROM backfill._slot_of(coalesce(slot_from, moment), p.slot, p.timezone) w
 	RETURNING q.* INTO r;
@@ -122,7 +145,8 @@ END $$;
 COMMENT ON FUNCTION backfill._begin_rehearsal(integer, text, timestamptz, timestamptz, text, boolean) IS 'a run for a rehearsal: of a live run, or of one slot of a replay';
 
 CREATE FUNCTION backfill._write_progress(run_id bigint, lease_token bigint, candidates bigint, changed bigint, unchanged bigint, skipped bigint,
-	failed bigint, newly_failed bigint, step_counts text, resume_after text) RETURNS boolean
+	failed bigint, newly_failed bigint, step_counts text, resume_after text, work_share double precision, check_ms double precision,
+	work_ms double precision) RETURNS boolean
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -130,12 +154,22 @@ BEGIN
 	SET candidates = _write_progress.candidates, changed = _write_progress.changed, unchanged = _write_progress.unchanged,
 		skipped = _write_progress.skipped, failed = _write_progress.failed, newly_failed = _write_progress.newly_failed,
 		step_counts = _write_progress.step_counts::jsonb, resume_after = coalesce(_write_progress.resume_after, r.resume_after),
+		counted_at = backfill._clock(), work_share = _write_progress.work_share, check_ms = _write_progress.check_ms, work_ms = _write_progress.work_ms,
 		lease_until = backfill._clock() + backfill._run_lease()
 	WHERE r.run_id = _write_progress.run_id AND r.lease_token = _write_progress.lease_token AND r.state = 'running';
 	RETURN FOUND;
 END $$;
-COMMENT ON FUNCTION backfill._write_progress(bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, text, text) IS
-	'counts so far, and a longer lease; false if the run is no longer this holder''s';
+COMMENT ON FUNCTION backfill._write_progress(bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, text, text, double precision, double precision, double precision) IS
+	'counts and speed so far, and a longer lease; false if the run is no longer this holder''s';
+
+-- What is busy in another run may come to nothing there, so the next live run looks at it again.
+CREATE FUNCTION backfill._keep_in_range(run_id bigint, lease_token bigint, at timestamptz) RETURNS void
+	LANGUAGE sql SET search_path = pg_catalog, pg_temp
+AS $$
+	UPDATE backfill.run r SET next_watermark = least(r.next_watermark, coalesce(at, r.scan_from))
+	WHERE r.run_id = _keep_in_range.run_id AND r.lease_token = _keep_in_range.lease_token AND r.state = 'running' AND r.mode = 'live'
+$$;
+COMMENT ON FUNCTION backfill._keep_in_range(bigint, bigint, timestamptz) IS 'keeps the next watermark from passing an item that this run left alone; null: its time is not known';
 
 CREATE FUNCTION backfill._note_failures(run_id bigint, failed text[], recovered text[]) RETURNS bigint
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -174,6 +208,10 @@ BEGIN
 		WHERE p.pipeline_id = r.pipeline_id AND p.watermark IS DISTINCT FROM r.next_watermark;
 		PERFORM backfill._warn_of_range(r);
 		PERFORM backfill._tell_summary(r);
+		-- The next slot that was missed, or the present one.
+		IF r.catches_up THEN
+			PERFORM backfill._new_live_run(r.pipeline_id, r.requested_by, false) FROM backfill.pipeline p WHERE p.pipeline_id = r.pipeline_id AND p.enabled;
+		END IF;
 	END IF;
 	-- A replay whose last slot failed has changed what the others changed.
 	IF r.mode = 'replay' OR r.state = 'succeeded' THEN
@@ -231,7 +269,9 @@ BEGIN
 			'reasons', (SELECT coalesce(jsonb_object_agg(c.reason, c.items), '{}')
 				FROM (SELECT s.reason, sum(s.items) AS items
 					FROM jsonb_to_recordset(r.step_counts) AS s(status text, reason text, items bigint)
-					WHERE s.status <> 'ok' AND s.reason NOT IN ('', 'done') GROUP BY s.reason) c)),
+					WHERE s.status <> 'ok' AND s.reason NOT IN ('', 'done') GROUP BY s.reason) c))
+			|| jsonb_strip_nulls(jsonb_build_object('left_out_from', r.left_out_from,
+				'left_out_to', CASE WHEN r.left_out_from IS NOT NULL THEN r.scan_from END, 'held_by', r.held_by)),
 		backfill._default_channel(p.summary_to));
 END $$;
 COMMENT ON FUNCTION backfill._tell_summary(backfill.run) IS 'a message about a live run, only if something changed or newly failed';

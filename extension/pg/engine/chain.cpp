@@ -106,6 +106,7 @@ BatchReport Chain::process(const std::vector<Item> &items, const std::vector<int
 		turns.push_back({member, pipeline_.keys.text_of(items[member].key)});
 		if (!lock(items[member])) {
 			turns.back().busy = true;
+			report_.busy.push_back(items[member].has_time ? std::optional(items[member].time) : std::nullopt);
 			decide(pipeline_.steps[first[member]], turns.back(), {core::Status::skipped, core::reason::busy, false, true});
 		}
 	}

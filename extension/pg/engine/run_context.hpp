@@ -16,6 +16,7 @@ struct RunFrame {
 	bool rehearsal = false; // of such a run: all of it is rolled back
 	bool deliver = false;
 	bool redo_all = false;
+	bool catches_up = false; // live, of a slot that was missed
 	TimestampTz run_time = 0;
 	TimestampTz window_from = 0;
 	TimestampTz window_to = 0;

@@ -10,7 +10,7 @@ using core::Tally;
 // A statement of the engine that returns a row of backfill.run.
 #define RUN_COLUMNS                                                                                                     \
 	"run_id, lease_token, mode, deliver, redo = 'all', run_time, window_from, window_to, scan_from, scan_to, "          \
-	"resume_after, candidates, changed, unchanged, skipped, failed, newly_failed, step_counts::text"
+	"resume_after, candidates, changed, unchanged, skipped, failed, newly_failed, catches_up"
 
 static RunFrame frame_of(const Result &row) {
 	RunFrame frame;
@@ -25,6 +25,7 @@ static RunFrame frame_of(const Result &row) {
 	frame.scan_from = row.timestamptz(0, 9);
 	frame.scan_to = row.timestamptz(0, 10);
 	frame.resume_after = row.text_or_null(0, 11);
+	frame.catches_up = row.boolean(0, 18);
 	return frame;
 }
 
@@ -140,12 +141,23 @@ void RunRecord::write_events(const RunFrame &frame, const BatchReport &report, b
 	}
 }
 
+void RunRecord::keep_in_range(const RunFrame &frame, const BatchReport &report) const {
+	if (report.busy.empty())
+		return;
+	// Nothing comes before everything: an item of unknown time.
+	const std::optional<TimestampTz> oldest = *std::min_element(report.busy.begin(), report.busy.end());
+	static constinit Statement statement("SELECT backfill._keep_in_range($1, $2, $3)");
+	statement.run({Param::of(frame.run_id), Param::of(frame.lease_token),
+	               oldest ? Param::timestamptz(*oldest) : Param::null(TIMESTAMPTZOID)});
+}
+
 void RunRecord::write_batch(const RunFrame &frame, BatchReport &report, bool all) const {
 	as_engine(engine_, [&] {
 		with_spi([&] {
 			write_events(frame, report, all);
 			if (frame.mode != "live")
 				return;
+			keep_in_range(frame, report);
 			static constinit Statement statement("SELECT backfill._note_failures($1, $2, $3)");
 			const Result row =
 				statement.run({Param::of(frame.run_id), Param::of(report.failed), Param::of(report.recovered)});
@@ -159,22 +171,41 @@ bool RunRecord::write_progress(const RunFrame &frame, const Progress &progress,
 	const Tally &tally = progress.tally;
 	return as_engine(engine_, [&] {
 		return with_spi([&] {
-			static constinit Statement statement("SELECT backfill._write_progress($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
+			static constinit Statement statement("SELECT backfill._write_progress($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)");
 			return statement
 				.run({Param::of(frame.run_id), Param::of(frame.lease_token), Param::of(progress.candidates),
 			          Param::of(tally.items(ItemResult::changed)), Param::of(tally.items(ItemResult::unchanged)),
 			          Param::of(tally.items(ItemResult::skipped)), Param::of(tally.items(ItemResult::failed)),
-			          Param::of(tally.newly_failed()), Param::of(tally.steps_as_json()), Param::of(last_key)})
+			          Param::of(tally.newly_failed()), Param::of(tally.steps_as_json()), Param::of(last_key),
+			          Param::of(progress.speed.work_share()), Param::of(progress.speed.look_ms()), Param::of(progress.speed.work_ms())})
 				.boolean(0, 1);
 		});
 	});
 }
 
-bool RunRecord::hold(const RunFrame &frame) const {
+bool RunRecord::hold(const RunFrame &frame, core::Pace &pace) const {
 	return as_engine(engine_, [&] {
 		return with_spi([&] {
-			static constinit Statement statement("SELECT backfill._hold_run($1, $2)");
-			return statement.run({Param::of(frame.run_id), Param::of(frame.lease_token)}).boolean(0, 1);
+			static constinit Statement statement(
+				"SELECT backfill._hold_run($1, $2), r.rate, r.batch_limit FROM backfill.run r WHERE r.run_id = $1");
+			const Result row = statement.run({Param::of(frame.run_id), Param::of(frame.lease_token)});
+			if (row.rows() == 0 || !row.boolean(0, 1))
+				return false;
+			pace.set(row.is_null(0, 2) ? std::nullopt : std::optional(row.float8(0, 2)),
+			         row.is_null(0, 3) ? std::nullopt : std::optional<int>(row.int4(0, 3)));
+			return true;
+		});
+	});
+}
+
+std::optional<std::int64_t> RunRecord::waiting_live_run() const {
+	return as_engine(engine_, [&] {
+		return with_spi([&]() -> std::optional<std::int64_t> {
+			static constinit Statement statement(
+				"SELECT run_id FROM backfill.run "
+				"WHERE pipeline_id = $1 AND mode = 'live' AND state = 'requested' AND started_at IS NULL");
+			const Result row = statement.run({Param::of(pipeline_.id)});
+			return row.rows() == 0 ? std::nullopt : std::optional(row.int8(0, 1));
 		});
 	});
 }

@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "core/pace.hpp"
+#include "core/speed.hpp"
 #include "pg/engine/chain.hpp"
 
 namespace backfill::pg {
@@ -11,6 +13,7 @@ namespace backfill::pg {
 struct Progress {
 	core::Tally tally;
 	std::int64_t candidates = 0;
+	core::Speed speed;
 };
 
 // The rows that a run writes about itself, as the engine. For people: nothing here decides what is skipped.
@@ -31,12 +34,15 @@ public:
 	void write_batch(const RunFrame &frame, BatchReport &report, bool all) const;
 	// Counts so far, which include the items up to last_key; extends the lease. False: the run is not ours any more.
 	bool write_progress(const RunFrame &frame, const Progress &progress, const std::optional<std::string> &last_key) const;
-	// Keeps the run ours until the transaction ends, without writing; false: it is not any more.
-	bool hold(const RunFrame &frame) const;
+	// Keeps the run ours until the transaction ends, without writing; false: it is not any more. pace: as it is wished now.
+	bool hold(const RunFrame &frame, core::Pace &pace) const;
+	// The live run that waits for a session, if one does.
+	std::optional<std::int64_t> waiting_live_run() const;
 	// Closes the run. sqlstate and error: what ended it early, else empty.
 	void finish(const RunFrame &frame, const std::string &state, const std::string &sqlstate, const std::string &error) const;
 
 private:
+	void keep_in_range(const RunFrame &frame, const BatchReport &report) const;
 	void write_events(const RunFrame &frame, const BatchReport &report, bool all) const;
 
 	Oid engine_;

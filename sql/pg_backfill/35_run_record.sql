@@ -7,10 +7,14 @@ CREATE TABLE backfill.item_failure (
 	windows      integer NOT NULL DEFAULT 1 CHECK (windows > 0),
 	first_window timestamptz NOT NULL,
 	last_window  timestamptz NOT NULL,
+	item_time    timestamptz,
+	scan_from    timestamptz NOT NULL,
+	scan_to      timestamptz NOT NULL,
 	PRIMARY KEY (pipeline_id, item)
 );
 COMMENT ON TABLE backfill.item_failure IS 'items whose last live turn failed, and in how many windows in a row';
 COMMENT ON COLUMN backfill.item_failure.windows IS 'windows in which the item failed without succeeding in between';
+COMMENT ON COLUMN backfill.item_failure.item_time IS 'by which live runs look for it again; null: its candidate query does not say, so that they ask for scan_from to scan_to';
 SELECT pg_catalog.pg_extension_config_dump('backfill.item_failure', '');
 
 -- How long a session may be silent before its run counts as crashed. A batch is bounded by one second; a single slow
@@ -171,7 +175,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION backfill._keep_in_range(bigint, bigint, timestamptz) IS 'keeps the next watermark from passing an item that this run left alone; null: its time is not known';
 
-CREATE FUNCTION backfill._note_failures(run_id bigint, failed text[], recovered text[]) RETURNS bigint
+CREATE FUNCTION backfill._note_failures(run_id bigint, failed text[], times timestamptz[], recovered text[]) RETURNS bigint
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -181,16 +185,46 @@ BEGIN
 	SELECT q.* INTO STRICT r FROM backfill.run q WHERE q.run_id = _note_failures.run_id;
 	DELETE FROM backfill.item_failure f WHERE f.pipeline_id = r.pipeline_id AND f.item = ANY (recovered);
 	WITH noted AS (
-		INSERT INTO backfill.item_failure AS f (pipeline_id, item, first_window, last_window)
-		SELECT r.pipeline_id, i.item, r.window_from, r.window_from FROM unnest(failed) AS i(item) ORDER BY i.item
+		INSERT INTO backfill.item_failure AS f (pipeline_id, item, first_window, last_window, item_time, scan_from, scan_to)
+		SELECT r.pipeline_id, i.item, r.window_from, r.window_from, i.item_time, r.scan_from, r.scan_to
+		FROM unnest(failed, times) AS i(item, item_time) ORDER BY i.item
 		ON CONFLICT (pipeline_id, item) DO UPDATE
 		SET windows = f.windows + CASE WHEN f.last_window < excluded.last_window THEN 1 ELSE 0 END,
-			last_window = greatest(f.last_window, excluded.last_window)
+			last_window = greatest(f.last_window, excluded.last_window), item_time = coalesce(excluded.item_time, f.item_time)
 		RETURNING f.xmax = 0 AS inserted)
 	SELECT count(*) FILTER (WHERE n.inserted) INTO newly FROM noted n;
 	RETURN newly;
 END $$;
-COMMENT ON FUNCTION backfill._note_failures(bigint, text[], text[]) IS 'keeps the streaks of failing items; returns how many fail for the first time';
+COMMENT ON FUNCTION backfill._note_failures(bigint, text[], timestamptz[], text[]) IS 'keeps the streaks of failing items; returns how many fail for the first time';
+
+-- The watermark passes what failed, so that one poisoned item does not widen every run. Live runs ask for it apart, at
+-- the moment that it arrived, and so meet it as long as its data are as they are. Neighbours share a question.
+CREATE FUNCTION backfill._failing_earlier(run_id bigint) RETURNS TABLE (ask_from timestamptz, ask_to timestamptz, item text)
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH failing AS (
+		SELECT f.item, coalesce(f.item_time, f.scan_from) AS ask_from, coalesce(f.item_time + interval '1 microsecond', f.scan_to) AS ask_to
+		FROM backfill.run r JOIN backfill.item_failure f USING (pipeline_id)
+		WHERE r.run_id = _failing_earlier.run_id AND r.mode = 'live' AND coalesce(f.item_time, f.scan_from) < r.scan_from
+		-- The ones that have not been tried for longest, if they are too many for one night.
+		ORDER BY f.last_window, f.item LIMIT 10000),
+	marked AS (
+		SELECT f.*, f.ask_from > max(f.ask_to) OVER (ORDER BY f.ask_from, f.item ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + interval '1 second' AS is_apart
+		FROM failing f),
+	numbered AS (
+		SELECT m.*, count(*) FILTER (WHERE m.is_apart) OVER (ORDER BY m.ask_from, m.item) AS island FROM marked m)
+	SELECT min(n.ask_from) OVER w, max(n.ask_to) OVER w, n.item
+	FROM numbered n WINDOW w AS (PARTITION BY n.island) ORDER BY 1, 3
+$$;
+COMMENT ON FUNCTION backfill._failing_earlier(bigint) IS 'items that failed in earlier live runs and lie before the range of this one, with the range to ask for them in';
+
+CREATE FUNCTION backfill._forget_failures(run_id bigint, asked text[], found text[]) RETURNS void
+	LANGUAGE sql SET search_path = pg_catalog, pg_temp
+AS $$
+	DELETE FROM backfill.item_failure f USING backfill.run r
+	WHERE r.run_id = _forget_failures.run_id AND f.pipeline_id = r.pipeline_id AND f.item = ANY (asked) AND f.item <> ALL (found)
+$$;
+COMMENT ON FUNCTION backfill._forget_failures(bigint, text[], text[]) IS 'forgets failing items that the candidate query does not know any more';
 
 CREATE FUNCTION backfill._finish_run(run_id bigint, lease_token bigint, state text, sqlstate text, error text) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp

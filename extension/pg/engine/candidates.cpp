@@ -13,41 +13,93 @@ extern "C" {
 
 namespace backfill::pg {
 
-static std::string sorted_query(const Pipeline &pipeline, bool resumes) {
+namespace {
+
+// The candidate query as a relation of (k, t), in the key type and as keys are compared, whatever collation its column has.
+std::string typed_query(const Pipeline &pipeline) {
 	const CandidateQuery query = candidate_query(pipeline.candidates);
+	// The line end closes a comment at the end of the query.
+	return "SELECT q.k::" + format_type(pipeline.keys.oid()) + " AS k, " + (query.has_time ? "q.t" : "NULL") +
+	       "::pg_catalog.timestamptz AS t FROM (" + query.sql + "\n) AS q(k" + (query.has_time ? ", t" : "") + ")";
+}
+
+// $3: what it goes on after, if it does; the last two: further keys and times, if there are any.
+std::string sorted_query(const Pipeline &pipeline, bool resumes, bool has_more) {
 	const std::string key = format_type(pipeline.keys.oid());
-	// Sorted as keys are compared, whatever collation the query's column has.
 	const Oid collation = pipeline.keys.collation();
 	const std::string collate =
 		OidIsValid(collation) ? std::string(" COLLATE ") + call([&]() noexcept { return generate_collation_name(collation); })
 							  : std::string();
-	// The line end closes a comment at the end of the query.
-	return "SELECT DISTINCT ON (1) c.k::" + key + collate + ", " + (query.has_time ? "c.t" : "NULL") +
-	       "::pg_catalog.timestamptz FROM (" + query.sql + "\n) AS c(k" + (query.has_time ? ", t" : "") + ")" +
-	       (resumes ? " WHERE c.k::" + key + " > $3::pg_catalog.text::" + key + collate : "") +
-	       " ORDER BY 1, 2 DESC NULLS LAST";
+	const std::string more = !has_more ? ""
+	                                   : " UNION ALL SELECT m.k::" + key + ", m.t FROM ROWS FROM (pg_catalog.unnest($" +
+	                                         (resumes ? "4" : "3") + "::pg_catalog.text[]), pg_catalog.unnest($" + (resumes ? "5" : "4") +
+	                                         "::pg_catalog.timestamptz[])) AS m(k, t)";
+	return "SELECT DISTINCT ON (1) c.k" + collate + ", c.t FROM (" + typed_query(pipeline) + more + ") AS c" +
+	       (resumes ? " WHERE c.k > $3::pg_catalog.text::" + key + collate : "") + " ORDER BY 1, 2 DESC NULLS LAST";
 }
 
-void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context) {
+} // namespace
+
+FoundItems Candidates::find(const Pipeline &pipeline, const RunFrame &frame, const std::vector<EarlierFailures> &failures) {
+	FoundItems found;
+	const RunContext run(pipeline, frame);
+	as_owner(pipeline, [&] {
+		with_spi([&] {
+			// Planned for the range it is given: without it, the planner takes any range for a large one.
+			const std::string sql = "SELECT DISTINCT k.written, c.t FROM (" + typed_query(pipeline) +
+			                        ") AS c, pg_catalog.format('%s', c.k) AS k(written) WHERE k.written = ANY ($3)";
+			for (const EarlierFailures &earlier : failures) {
+				Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTARRAYOID};
+				Datum values[] = {TimestampTzGetDatum(earlier.ask_from), TimestampTzGetDatum(earlier.ask_to),
+				                  Param::of(earlier.items).value};
+				const int code = call([&]() noexcept {
+					return SPI_execute_with_args(sql.c_str(), 3, types, values, nullptr, false, 0);
+				});
+				if (code < 0)
+					throw std::logic_error("the candidate query failed");
+				const Result rows(SPI_tuptable, SPI_processed);
+				for (std::uint64_t i = 0; i < rows.rows(); ++i)
+					if (!rows.is_null(i, 1)) {
+						found.keys.push_back(rows.text(i, 1));
+						found.times.push_back(rows.is_null(i, 2) ? std::nullopt : std::optional(rows.timestamptz(i, 2)));
+					}
+				call([&]() noexcept { SPI_freetuptable(rows.table()); });
+			}
+		});
+	});
+	return found;
+}
+
+void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context, const FoundItems &also) {
 	// The query may ask what it is a part of: a replay has other candidates than a live run.
 	const RunContext run(pipeline, frame);
 	as_owner(pipeline, [&] {
 		const bool resumes = frame.resume_after.has_value();
-		const std::string sql = sorted_query(pipeline, resumes);
+		const bool has_more = !also.keys.empty();
+		const std::string sql = sorted_query(pipeline, resumes, has_more);
 		with_spi([&] {
-			const Datum after = resumes ? Param::of(*frame.resume_after).value : 0;
+			ParamExternData given[5];
+			int count = 0;
+			const auto add = [&](const Param &param) { given[count++] = {param.value, param.is_null, PARAM_FLAG_CONST, param.type}; };
+			add(Param::timestamptz(frame.scan_from));
+			add(Param::timestamptz(frame.scan_to));
+			if (resumes)
+				add(Param::of(*frame.resume_after));
+			if (has_more) {
+				add(Param::of(also.keys));
+				add(Param::of(also.times));
+			}
 			call([&]() noexcept {
-				Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID};
-				const int given = resumes ? 3 : 2;
+				Oid types[5];
+				for (int i = 0; i < count; ++i)
+					types[i] = given[i].ptype;
 				// Planned for the range it is given: without it, the planner takes any range for a large one.
-				SPIPlanPtr plan = SPI_prepare_cursor(sql.c_str(), given, types, CURSOR_OPT_CUSTOM_PLAN);
+				SPIPlanPtr plan = SPI_prepare_cursor(sql.c_str(), count, types, CURSOR_OPT_CUSTOM_PLAN);
 				if (plan == nullptr)
 					elog(ERROR, "could not prepare the candidate query: %s", SPI_result_code_string(SPI_result));
-				ParamListInfo params = makeParamList(given);
-				params->params[0] = {TimestampTzGetDatum(frame.scan_from), false, PARAM_FLAG_CONST, TIMESTAMPTZOID};
-				params->params[1] = {TimestampTzGetDatum(frame.scan_to), false, PARAM_FLAG_CONST, TIMESTAMPTZOID};
-				if (resumes)
-					params->params[2] = {after, false, PARAM_FLAG_CONST, TEXTOID};
+				ParamListInfo params = makeParamList(count);
+				for (int i = 0; i < count; ++i)
+					params->params[i] = given[i];
 
 				MemoryContext const old = MemoryContextSwitchTo(context);
 				CachedPlanSource *const source = static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));

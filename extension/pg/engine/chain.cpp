@@ -26,6 +26,10 @@ struct RedoFailed {
 	core::Verdict verdict;
 };
 
+static std::optional<TimestampTz> time_of(const Item &item) {
+	return item.has_time ? std::optional(item.time) : std::nullopt;
+}
+
 int careful_batch(const Pipeline &pipeline) {
 	return std::max(1, (Chain::most_subtransactions - 1) / static_cast<int>(pipeline.steps.size()));
 }
@@ -106,7 +110,7 @@ BatchReport Chain::process(const std::vector<Item> &items, const std::vector<int
 		turns.push_back({member, pipeline_.keys.text_of(items[member].key)});
 		if (!lock(items[member])) {
 			turns.back().busy = true;
-			report_.busy.push_back(items[member].has_time ? std::optional(items[member].time) : std::nullopt);
+			report_.busy.push_back(time_of(items[member]));
 			decide(pipeline_.steps[first[member]], turns.back(), {core::Status::skipped, core::reason::busy, false, true});
 		}
 	}
@@ -114,8 +118,11 @@ BatchReport Chain::process(const std::vector<Item> &items, const std::vector<int
 		take_step(step, turns);
 	for (const Turn &turn : turns) {
 		report_.tally.count_item(turn.trace);
-		if (!turn.busy)
-			(turn.trace.failed ? report_.failed : report_.recovered).push_back(turn.key);
+		if (turn.busy)
+			continue;
+		(turn.trace.failed ? report_.failed : report_.recovered).push_back(turn.key);
+		if (turn.trace.failed)
+			report_.failed_times.push_back(time_of(items[turn.member]));
 	}
 	return std::move(report_);
 }

@@ -23,6 +23,7 @@ struct BatchReport {
 	core::Tally tally;
 	std::vector<StepEvent> events;      // one per item and step, in the order they were decided
 	std::vector<std::string> failed;    // keys as text
+	std::vector<std::optional<TimestampTz>> failed_times;
 	std::vector<std::string> recovered; // keys as text of the items that did not fail
 	std::vector<std::optional<TimestampTz>> busy; // times of the items that were busy in another run
 	bool fell_back = false;             // a step failed for several items at once and was done in parts

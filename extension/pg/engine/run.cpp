@@ -134,7 +134,16 @@ void Run::drive() {
 }
 
 void Run::scan() {
-	candidates_.scan(pipeline_, frame_, context_);
+	const std::vector<EarlierFailures> failing = record_.failing_earlier(frame_);
+	FoundItems found;
+	if (!failing.empty()) {
+		found = Candidates::find(pipeline_, frame_, failing);
+		std::vector<std::string> asked;
+		for (const EarlierFailures &earlier : failing)
+			asked.insert(asked.end(), earlier.items.begin(), earlier.items.end());
+		record_.forget_failures(frame_, asked, found.keys);
+	}
+	candidates_.scan(pipeline_, frame_, context_, found);
 	progress_.candidates = progress_.tally.candidates() + candidates_.count();
 	write_progress(progress_, std::nullopt);
 }

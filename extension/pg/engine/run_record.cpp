@@ -99,6 +99,33 @@ RunFrame RunRecord::begin_rehearsal(std::optional<TimestampTz> from, TimestampTz
 	});
 }
 
+std::vector<EarlierFailures> RunRecord::failing_earlier(const RunFrame &frame) const {
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT ask_from, ask_to, item FROM backfill._failing_earlier($1)");
+			const Result rows = statement.run({Param::of(frame.run_id)});
+			std::vector<EarlierFailures> failures;
+			for (std::uint64_t i = 0; i < rows.rows(); ++i) {
+				const TimestampTz from = rows.timestamptz(i, 1);
+				if (failures.empty() || failures.back().ask_from != from)
+					failures.push_back({from, rows.timestamptz(i, 2), {}});
+				failures.back().items.push_back(rows.text(i, 3));
+			}
+			return failures;
+		});
+	});
+}
+
+void RunRecord::forget_failures(const RunFrame &frame, const std::vector<std::string> &asked,
+                                const std::vector<std::string> &found) const {
+	as_engine(engine_, [&] {
+		with_spi([&] {
+			static constinit Statement statement("SELECT backfill._forget_failures($1, $2, $3)");
+			statement.run({Param::of(frame.run_id), Param::of(asked), Param::of(found)});
+		});
+	});
+}
+
 namespace {
 
 // Events that differ in their item only.
@@ -158,9 +185,9 @@ void RunRecord::write_batch(const RunFrame &frame, BatchReport &report, bool all
 			if (frame.mode != "live")
 				return;
 			keep_in_range(frame, report);
-			static constinit Statement statement("SELECT backfill._note_failures($1, $2, $3)");
+			static constinit Statement statement("SELECT backfill._note_failures($1, $2, $3, $4)");
 			const Result row =
-				statement.run({Param::of(frame.run_id), Param::of(report.failed), Param::of(report.recovered)});
+				statement.run({Param::of(frame.run_id), Param::of(report.failed), Param::of(report.failed_times), Param::of(report.recovered)});
 			report.tally.count_new_failures(row.int8(0, 1));
 		});
 	});

@@ -5,6 +5,7 @@
 
 #include "core/pace.hpp"
 #include "core/speed.hpp"
+#include "pg/engine/candidates.hpp"
 #include "pg/engine/chain.hpp"
 
 namespace backfill::pg {
@@ -28,6 +29,11 @@ public:
 	std::optional<RunFrame> claim(std::int64_t run_id, Progress &progress) const;
 	// A run to be rolled back: of a slot of a replay, or a live one where from is nothing.
 	RunFrame begin_rehearsal(std::optional<TimestampTz> from, TimestampTz to, bool redo_all, bool deliver) const;
+
+	// Items that failed in earlier live runs and that this one's range does not reach; ranges in order.
+	std::vector<EarlierFailures> failing_earlier(const RunFrame &frame) const;
+	// Those of them that are candidates no more.
+	void forget_failures(const RunFrame &frame, const std::vector<std::string> &asked, const std::vector<std::string> &found) const;
 
 	// What a batch changed or failed, in the batch's own transaction. all: skips too. Counts the failures that are new
 	// into the report's tally.

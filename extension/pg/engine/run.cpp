@@ -91,6 +91,10 @@ bool Run::drive_requested(std::int64_t run_id) {
 	return ours;
 }
 
+std::string Run::tally_line() const {
+	return progress_.tally.line() + (frame_.left_out.empty() ? "" : "; not looked at: " + frame_.left_out);
+}
+
 std::optional<std::int64_t> Run::goes_on_with() {
 	std::optional<std::int64_t> next;
 	if (succeeded_ && frame_.catches_up)

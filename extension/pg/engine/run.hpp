@@ -31,7 +31,7 @@ public:
 
 	std::int64_t id() const noexcept { return frame_.run_id; }
 	std::int32_t pipeline_id() const noexcept { return pipeline_.id; }
-	std::string tally_line() const { return progress_.tally.line(); }
+	std::string tally_line() const;
 
 private:
 	template <class Fn>

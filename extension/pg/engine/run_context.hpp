@@ -22,6 +22,7 @@ struct RunFrame {
 	TimestampTz window_to = 0;
 	TimestampTz scan_from = 0;
 	TimestampTz scan_to = 0;
+	std::string left_out; // a range of time that lies too far back to be looked at, for people; empty: none
 	std::optional<std::string> resume_after; // key, as text, of the last item that is already counted
 };
 

@@ -10,7 +10,8 @@ using core::Tally;
 // A statement of the engine that returns a row of backfill.run.
 #define RUN_COLUMNS                                                                                                     \
 	"run_id, lease_token, mode, deliver, redo = 'all', run_time, window_from, window_to, scan_from, scan_to, "          \
-	"resume_after, candidates, changed, unchanged, skipped, failed, newly_failed, catches_up"
+	"resume_after, candidates, changed, unchanged, skipped, failed, newly_failed, catches_up, "          \
+	"left_out_from || ' to ' || scan_from"
 
 static RunFrame frame_of(const Result &row) {
 	RunFrame frame;
@@ -26,6 +27,7 @@ static RunFrame frame_of(const Result &row) {
 	frame.scan_to = row.timestamptz(0, 10);
 	frame.resume_after = row.text_or_null(0, 11);
 	frame.catches_up = row.boolean(0, 18);
+	frame.left_out = row.text(0, 19);
 	return frame;
 }
 

@@ -144,6 +144,8 @@ std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
 		item.key = pipeline.keys.copy(item.key);
 		items.push_back(item);
 	}
+	// A tuple that was read from disk lies in the current memory context, which may not live as long as the slot.
+	call([&]() noexcept { ExecClearTuple(slot_); });
 	if (null_key_ && items.empty())
 		throw core::Error(core::ErrorCode::wrong_state,
 		                  "candidate query of pipeline \"" + pipeline.name + "\" returned a null key",

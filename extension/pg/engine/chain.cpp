@@ -149,7 +149,7 @@ void Chain::take_step(Step &step, std::vector<Turn> &turns) {
 	}
 	if (todo.empty())
 		return;
-	pattern_.attempted(step.name, static_cast<std::int64_t>(todo.size()));
+	pattern_.attempted(step.name, std::count_if(todo.begin(), todo.end(), [&](int i) { return pattern_.counts(turns[i].key); }));
 	attempt(step, turns, todo);
 
 	members.clear();
@@ -196,7 +196,7 @@ void Chain::attempt(Step &step, std::vector<Turn> &turns, const std::vector<int>
 			decide(step, turn, {core::Status::skipped, core::reason::done, false, false});
 			return;
 		}
-		if (error)
+		if (error && pattern_.counts(turn.key))
 			pattern_.failed(step.name, error->sqlstate);
 		decide(step, turn, *failure, error ? &*error : nullptr);
 		return;

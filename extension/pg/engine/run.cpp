@@ -138,6 +138,7 @@ void Run::drive() {
 }
 
 void Run::scan() {
+	has_failures_ = record_.has_failures();
 	const std::vector<EarlierFailures> failing = record_.failing_earlier(frame_);
 	FoundItems found;
 	if (!failing.empty()) {
@@ -224,6 +225,7 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 		transaction([&] {
 			hold();
 			RunContext context(pipeline_, frame_);
+			ignore_known_failures(items, members);
 			Chain chain(pipeline_, context, pattern_);
 			as_owner(pipeline_, [&] {
 				// A deferred violation fails its own item now, and not the whole batch at commit.
@@ -252,6 +254,15 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 	transaction([&] { narrate(report); }); // a cancel may be noticed here too
 	if (const auto *const broken = pattern_.broken())
 		throw NearlyAllFail{broken->first, broken->second};
+}
+
+void Run::ignore_known_failures(const std::vector<Item> &items, const std::vector<int> &members) {
+	if (!has_failures_)
+		return;
+	std::vector<std::string> keys;
+	for (const int member : members)
+		keys.push_back(pipeline_.keys.text_of(items[member].key));
+	pattern_.ignore(record_.known_failures(keys));
 }
 
 void Run::hold() {

@@ -42,6 +42,7 @@ private:
 	void take_page(const std::vector<Item> &items);
 	void take_batch(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first);
 	void hold();
+	void ignore_known_failures(const std::vector<Item> &items, const std::vector<int> &members);
 	void wait_for_turn(const std::vector<Item> &items);
 	void count_done(core::Tally &tally, std::int64_t items) const;
 	void write_progress(const Progress &progress, const std::optional<std::string> &last_key);
@@ -61,6 +62,7 @@ private:
 	core::BatchSize batch_size_;
 	core::Pace pace_;
 	bool succeeded_ = false;
+	bool has_failures_ = false; // of earlier runs
 	int counted_ = 0; // items of the page that progress_ includes
 	MemoryContext context_; // as long as the run
 	MemoryContext page_;    // as long as a page of items

@@ -101,6 +101,29 @@ RunFrame RunRecord::begin_rehearsal(std::optional<TimestampTz> from, TimestampTz
 	});
 }
 
+bool RunRecord::has_failures() const {
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT EXISTS (SELECT FROM backfill.item_failure WHERE pipeline_id = $1)");
+			return statement.run({Param::of(pipeline_.id)}).boolean(0, 1);
+		});
+	});
+}
+
+std::vector<std::string> RunRecord::known_failures(const std::vector<std::string> &items) const {
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT item FROM backfill.item_failure WHERE pipeline_id = $1 AND item = ANY ($2)");
+			const Result rows = statement.run({Param::of(pipeline_.id), Param::of(items)});
+			std::vector<std::string> known;
+			for (std::uint64_t i = 0; i < rows.rows(); ++i)
+				known.push_back(rows.text(i, 1));
+			std::sort(known.begin(), known.end());
+			return known;
+		});
+	});
+}
+
 std::vector<EarlierFailures> RunRecord::failing_earlier(const RunFrame &frame) const {
 	return as_engine(engine_, [&] {
 		return with_spi([&] {

@@ -30,6 +30,8 @@ public:
 	// A run to be rolled back: of a slot of a replay, or a live one where from is nothing.
 	RunFrame begin_rehearsal(std::optional<TimestampTz> from, TimestampTz to, bool redo_all, bool deliver) const;
 
+	bool has_failures() const; // whether items of the pipeline failed in their last live run
+	std::vector<std::string> known_failures(const std::vector<std::string> &items) const; // those of the items; sorted
 	// Items that failed in earlier live runs and that this one's range does not reach; ranges in order.
 	std::vector<EarlierFailures> failing_earlier(const RunFrame &frame) const;
 	// Those of them that are candidates no more.

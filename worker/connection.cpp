@@ -26,8 +26,10 @@ using Result = std::unique_ptr<PGresult, Clear>;
 
 Table table_of(const PGresult *result) {
 	Table table;
-	for (int column = 0; column < PQnfields(result); ++column)
+	for (int column = 0; column < PQnfields(result); ++column) {
 		table.columns.emplace_back(PQfname(result, column));
+		table.types.push_back(PQftype(result, column));
+	}
 	table.rows.resize(static_cast<size_t>(PQntuples(result)));
 	for (int row = 0; row < PQntuples(result); ++row)
 		for (int column = 0; column < PQnfields(result); ++column) {

@@ -32,6 +32,7 @@ using Row = std::vector<Value>;
 
 struct Table {
 	std::vector<std::string> columns;
+	std::vector<unsigned> types; // OIDs of the columns' types
 	std::vector<Row> rows;
 };
 

@@ -97,7 +97,7 @@ Value Connection::value(const std::string &sql, const std::vector<Value> &parame
 	return query(sql, parameters).at(0).at(0);
 }
 
-std::vector<Row> Connection::query_bytes(const std::string &sql, const std::string &bytes, const std::vector<Value> &parameters) {
+Table Connection::table_of_bytes(const std::string &sql, const std::string &bytes, const std::vector<Value> &parameters) {
 	constexpr Oid bytea = 17;
 	std::vector<const char *> values{bytes.data()};
 	std::vector<int> lengths{static_cast<int>(bytes.size())}, formats{1};
@@ -110,8 +110,7 @@ std::vector<Row> Connection::query_bytes(const std::string &sql, const std::stri
 	}
 	return table_of(checked(handle_.get(), PQexecParams(handle_.get(), sql.c_str(), static_cast<int>(values.size()), types.data(),
 	                                                    values.data(), lengths.data(), formats.data(), 0))
-	                    .get())
-		.rows;
+	                    .get());
 }
 
 void Connection::on_notice(Notice notice) {

@@ -51,7 +51,7 @@ public:
 	Value value(const std::string &sql, const std::vector<Value> &parameters = {});
 
 	// A file's bytes as a parameter, without the detour of bytea's text form: $1 is the bytes, the texts follow.
-	std::vector<Row> query_bytes(const std::string &sql, const std::string &bytes, const std::vector<Value> &parameters = {});
+	Table table_of_bytes(const std::string &sql, const std::string &bytes, const std::vector<Value> &parameters = {});
 
 	// What a WARNING or NOTICE says, as it comes.
 	using Notice = std::function<void(const std::string &severity, const std::string &text)>;

@@ -60,7 +60,8 @@ ExitCode start(int argc, char **argv) {
 	Options options;
 	Invocation invocation;
 	add_options(app, options, invocation);
-	add_version(app, invocation);
+	for (const auto add : {add_runs, add_outbox, add_load_reports, add_report, add_completion, add_version})
+		add(app, invocation);
 	try {
 		app.parse(argc, argv);
 		return run(invocation, options);

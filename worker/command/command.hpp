@@ -20,6 +20,11 @@ struct Invocation {
 
 // Each adds a subcommand with its options and examples. Parsing sets invocation.action, and nothing else; it runs when
 // the configuration has been read and the log is open.
+void add_completion(CLI::App &app, Invocation &invocation);
+void add_load_reports(CLI::App &app, Invocation &invocation);
+void add_outbox(CLI::App &app, Invocation &invocation);
+void add_report(CLI::App &app, Invocation &invocation);
+void add_runs(CLI::App &app, Invocation &invocation);
 void add_version(CLI::App &app, Invocation &invocation);
 
 } // namespace backfill::worker

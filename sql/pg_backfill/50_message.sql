@@ -16,7 +16,7 @@ CREATE TABLE backfill.message (
 	channel       text NOT NULL CHECK (channel ~ '^[a-z][a-z0-9_]{0,62}$'),
 	payload       jsonb NOT NULL CONSTRAINT message_payload_size CHECK (octet_length(payload::text) <= 262144),
 	content_hash  bytea NOT NULL,
-	run_id        bigint NOT NULL,
+	run_id        bigint,
 	item          text,
 	created_at    timestamptz NOT NULL,
 	CHECK (window_from < window_to),
@@ -30,7 +30,7 @@ COMMENT ON COLUMN backfill.message.receiver_key IS 'derived from the key: what a
 COMMENT ON COLUMN backfill.message.deliver_until IS 'the window''s end plus the pipeline''s delivery_max_age';
 COMMENT ON COLUMN backfill.message.payload IS 'at most 256 kB as text';
 COMMENT ON COLUMN backfill.message.content_hash IS 'SHA-256 of channel and payload';
-COMMENT ON COLUMN backfill.message.run_id IS 'run that wrote the content; runs may be gone before their messages';
+COMMENT ON COLUMN backfill.message.run_id IS 'run that wrote the content; runs may be gone before their messages; null: an alarm that no run found';
 COMMENT ON COLUMN backfill.message.item IS 'key of the item it is about; null: about the run';
 
 -- Small, so that what was sent costs claiming nothing. Half of each page is left free and the lease is in no index, so

@@ -134,6 +134,9 @@ BEGIN
 		VALUES (message, _emit.channel, moment, deliver_until);
 	END IF;
 
+	IF run_id IS NULL THEN
+		RETURN message;
+	END IF;
 	-- The first decision of a run about a message stands, unless a later one needs a person.
 	INSERT INTO backfill.emission AS e (run_id, message_id, state, reason) VALUES (_emit.run_id, message, state, reason)
 	ON CONFLICT ON CONSTRAINT emission_pkey DO UPDATE SET state = excluded.state, reason = excluded.reason

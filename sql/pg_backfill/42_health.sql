@@ -117,7 +117,7 @@ AS $$
 		WHEN 'flood' THEN format('%s of %s candidates ended with %s, where it usually is %s', backfill._percent(evidence ->> 'share'),
 			evidence ->> 'candidates', subject, backfill._percent(evidence ->> 'usual'))
 		WHEN 'overdue' THEN format('no run has come that usually has come by %s', evidence ->> 'due_at')
-		WHEN 'watermark_stuck' THEN format('the watermark has not moved in %s %ss with runs', evidence ->> 'tries', evidence ->> 'unit')
+		WHEN 'watermark_stuck' THEN format('the watermark has not moved for %s %s with runs', evidence ->> 'tries', evidence ->> 'unit' || CASE evidence ->> 'tries' WHEN '1' THEN '' ELSE 's' END)
 			|| coalesce(', held back by ' || (evidence ->> 'held_by'), '')
 		WHEN 'same_items_failing' THEN format('%s items have failed in %s windows in a row, or in more', evidence ->> 'items', evidence ->> 'windows')
 	END
@@ -152,6 +152,7 @@ COMMENT ON FUNCTION backfill._tell_alarm(backfill.pipeline, backfill.alarm, bigi
 CREATE FUNCTION backfill._raise_alarm(p backfill.pipeline, kind text, subject text, evidence jsonb, run_id bigint) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
+#variable_conflict use_column
 DECLARE
 	a backfill.alarm;
 BEGIN

@@ -125,21 +125,21 @@ CREATE FUNCTION backfill._judge_failures(p backfill.pipeline, window_from timest
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	windows CONSTANT double precision := coalesce((backfill._alarm_setting(p.pipeline_id, 'same_items_failing')).threshold, 3);
+	least_windows CONSTANT double precision := coalesce((backfill._alarm_setting(p.pipeline_id, 'same_items_failing')).threshold, 3);
 	f record;
 BEGIN
 	SELECT count(*) AS items, max(q.windows) AS longest, (array_agg(q.item ORDER BY q.windows DESC, q.item))[1:5] AS some INTO f
 	FROM backfill.item_failure q
-	WHERE q.pipeline_id = p.pipeline_id AND q.windows >= _judge_failures.windows AND q.last_window >= _judge_failures.window_from;
+	WHERE q.pipeline_id = p.pipeline_id AND q.windows >= least_windows AND q.last_window >= _judge_failures.window_from;
 	IF f.items > 0 THEN
 		PERFORM backfill._raise_alarm(p, 'same_items_failing', '',
-			jsonb_build_object('items', f.items, 'windows', windows, 'longest', f.longest, 'some', f.some), run_id);
+			jsonb_build_object('items', f.items, 'windows', least_windows, 'longest', f.longest, 'some', f.some), run_id);
 	ELSE
 		PERFORM backfill._close_alarm(p, 'same_items_failing', '', run_id);
 	END IF;
 END $$;
 COMMENT ON FUNCTION backfill._judge_failures(backfill.pipeline, timestamptz, bigint) IS 'raises or closes the alarm about items that fail again and again';
-CREATE INDEX item_failure_windows ON backfill.item_failure (pipeline_id, windows);
+CREATE INDEX item_failure_window ON backfill.item_failure (pipeline_id, last_window);
 
 -- The latest slot that should have had a run by now. Of the slots before the present one a few are looked at, since after
 -- a weekend without runs it is Friday's that is missing.
@@ -185,12 +185,15 @@ BEGIN
 		RETURN;
 	END IF;
 	SELECT * INTO due FROM backfill._due_slot(p, backfill._clock());
-	SELECT r.window_from INTO latest FROM backfill.run r
+	IF due.window_from IS NULL THEN
+		RETURN;
+	END IF;
+	SELECT r.started_at INTO latest FROM backfill.run r
 	WHERE r.pipeline_id = p.pipeline_id AND r.mode = 'live' AND r.started_at IS NOT NULL ORDER BY r.run_id DESC LIMIT 1;
-	IF latest < due.window_from THEN
-		PERFORM backfill._raise_alarm(p, 'overdue', '', jsonb_build_object('due_at', to_char(due.due_at AT TIME ZONE p.timezone, 'YYYY-MM-DD HH24:MI'), 'last_window', latest), NULL);
-	ELSIF latest >= due.window_from THEN
+	IF latest >= due.window_from THEN
 		PERFORM backfill._close_alarm(p, 'overdue', '', NULL);
+	ELSE
+		PERFORM backfill._raise_alarm(p, 'overdue', '', jsonb_build_object('due_at', to_char(due.due_at AT TIME ZONE p.timezone, 'YYYY-MM-DD HH24:MI'), 'last_start', latest), NULL);
 	END IF;
 END $$;
 COMMENT ON FUNCTION backfill._judge_coming(backfill.pipeline) IS 'raises or closes the alarm about a run that has not come';

@@ -48,7 +48,7 @@ BEGIN
 		RAISE EXCEPTION 'alarm "%" is not known', kind
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'Use silence, few_candidates, flood, overdue, watermark_stuck or same_items_failing.';
 	END IF;
-	IF NOT (threshold > 0 AND threshold < CASE kind WHEN 'few_candidates' THEN 1 ELSE 'Infinity' END) THEN
+	IF NOT (threshold > 0 AND threshold < CASE kind WHEN 'few_candidates' THEN 1 ELSE 'Infinity'::double precision END) THEN
 		RAISE EXCEPTION 'threshold % is out of range', threshold
 			USING ERRCODE = 'invalid_parameter_value', HINT = CASE kind WHEN 'few_candidates' THEN 'It is the part of the usual number that is few: between 0 and 1.' ELSE 'It must be positive.' END;
 	END IF;

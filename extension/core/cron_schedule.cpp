@@ -15,8 +15,8 @@ struct Field {
 	int least, most;
 	std::string_view names; // of three letters each, in order from `least`
 };
-constexpr Field minute{0, 59, ""}, hour{0, 23, ""}, day_of_month{1, 31, ""},
-	month{1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"}, day_of_week{0, 7, "sunmontuewedthufrisat"};
+constexpr Field minutes{0, 59, ""}, hours{0, 23, ""}, days{1, 31, ""},
+	months{1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"}, weekdays{0, 7, "sunmontuewedthufrisat"};
 
 std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
 	std::vector<std::string_view> parts;
@@ -98,9 +98,9 @@ std::string_view spelled_out(std::string_view text) {
 std::optional<CronSchedule> CronSchedule::read(std::string_view text) {
 	const std::vector<std::string_view> fields = split(spelled_out(text), " \t");
 	CronSchedule schedule;
-	if (fields.size() != 5 || !read_field(fields[0], minute, schedule.minutes_) || !read_field(fields[1], hour, schedule.hours_) ||
-	    !read_field(fields[2], day_of_month, schedule.days_) || !read_field(fields[3], month, schedule.months_) ||
-	    !read_field(fields[4], day_of_week, schedule.weekdays_))
+	if (fields.size() != 5 || !read_field(fields[0], minutes, schedule.minutes_) || !read_field(fields[1], hours, schedule.hours_) ||
+	    !read_field(fields[2], days, schedule.days_) || !read_field(fields[3], months, schedule.months_) ||
+	    !read_field(fields[4], weekdays, schedule.weekdays_))
 		return std::nullopt;
 	if (schedule.weekdays_[7])
 		schedule.weekdays_.set(0);

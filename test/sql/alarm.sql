@@ -163,6 +163,15 @@ SELECT backfill.set_alarm('watched', 'watermark_stuck', enabled => false);
 CALL failing_night('2026-08-15');
 SELECT count(*) FROM alarms WHERE closed IS NULL;
 
+-- A month of silence does not become what is usual. Its history is made up.
+INSERT INTO backfill.run_shape (pipeline_id, run_id, window_from, run_time, data_at, state, judged, watermark_moved, candidates, changed, unchanged, skipped, failed, reasons, unusual)
+SELECT p.pipeline_id, -n, d, d + interval '12 hours', d, 'succeeded', true, true, CASE WHEN n > 30 THEN 40 ELSE 0 END, 0, CASE WHEN n > 30 THEN 40 ELSE 0 END, 0, 0, '{}',
+	CASE WHEN n > 30 THEN '{}' ELSE '{silence}'::text[] END
+FROM backfill.pipeline p, generate_series(1, 45) n, LATERAL (SELECT '2026-08-19 00:00+00'::timestamptz - n * interval '1 day') d (d) WHERE p.name = 'neighbour';
+SELECT at_time('2026-08-19 12:00+00');
+CALL backfill.run('neighbour') \gset
+SELECT kind, alarm, evidence FROM backfill.alarm_history WHERE pipeline = 'neighbour' ORDER BY alarm_id;
+
 -- Bad settings.
 SELECT backfill.set_alarm('nowhere', 'flood', true);
 SELECT backfill.set_alarm('watched', 'fire', true);

@@ -163,6 +163,8 @@ BEGIN
 					FROM backfill.pipeline p WHERE p.after = _drop_pipeline.pipeline_id);
 	END IF;
 	DELETE FROM backfill.pipeline p WHERE p.pipeline_id = _drop_pipeline.pipeline_id;
+	-- Its messages and counters stay for as long as they would have.
+	INSERT INTO backfill.retention (pipeline) VALUES (pipeline_name) ON CONFLICT ON CONSTRAINT retention_pkey DO NOTHING;
 END $$;
 COMMENT ON FUNCTION backfill._drop_pipeline(integer) IS 'removes a pipeline with its steps and the record of its runs';
 

@@ -169,6 +169,9 @@ BEGIN
 		sqlstate = nullif(_finish_run.sqlstate, ''), error = nullif(_finish_run.error, '')
 	WHERE q.run_id = _finish_run.run_id AND q.lease_token = _finish_run.lease_token AND q.state = 'running'
 	RETURNING q.* INTO r;
+	IF r.mode = 'live' THEN
+		PERFORM backfill._watch_run(r);
+	END IF;
 	IF r.mode = 'live' AND r.state = 'succeeded' THEN
 		UPDATE backfill.pipeline p SET watermark = r.next_watermark
 		WHERE p.pipeline_id = r.pipeline_id AND p.watermark IS DISTINCT FROM r.next_watermark;

@@ -20,7 +20,8 @@ BEGIN
 	GRANT SELECT (message_id, pipeline, window_from, window_to, message_type, generation, receiver_key, deliver_until, channel,
 		content_hash, run_id, item, created_at) ON backfill.message TO backfill_reader;
 	GRANT SELECT (step_event_id, run_id, item, step, status, reason, sqlstate, at) ON backfill.step_event TO backfill_reader;
-	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock() TO backfill_reader;
+	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock(), backfill._alarm_text(text, text, jsonb), backfill._percent(text),
+		backfill._cron_job(text) TO backfill_reader;
 
 	GRANT SELECT ON backfill.message, backfill.outbox, backfill.superseded, backfill.step_event, backfill.decision TO backfill_operator;
 	GRANT EXECUTE ON FUNCTION
@@ -34,6 +35,8 @@ BEGIN
 		backfill.replay(text, timestamp, timestamp, text, boolean, boolean),
 		backfill.pause_replay(bigint), backfill.resume_replay(bigint), backfill.cancel_replay(bigint), backfill.narration(bigint),
 		backfill._next_requested(text),
+		backfill.check_health(text), backfill.set_alarm(text, text, boolean, double precision), backfill.accept_alarm(bigint, text),
+		backfill.set_retention(text, interval, interval), backfill.purge(text, integer),
 		backfill.emit(text, text, jsonb, text, text), backfill.emit(text, text, jsonb, anyelement, text), backfill.count(text, text, numeric),
 		backfill.requeue(bigint, text), backfill.discard(bigint, text), backfill.resolve_unknown(bigint, boolean, text), backfill.resend(bigint, text, boolean),
 		backfill.publish(regclass, text), backfill._publish(regclass, text, text),
@@ -42,7 +45,7 @@ BEGIN
 	GRANT EXECUTE ON PROCEDURE backfill.run(text, bigint, text), backfill.run_requested(text, bigint), backfill._run_requested(text, bigint, text)
 		TO backfill_operator;
 	GRANT SELECT ON backfill.channel_status TO backfill_worker;
-	GRANT EXECUTE ON FUNCTION backfill._clock(), backfill.claim_deliveries(text, integer, interval, bigint, text, integer),
+	GRANT EXECUTE ON FUNCTION backfill._clock(), backfill.check_health(text), backfill.claim_deliveries(text, integer, interval, bigint, text, integer),
 		backfill.heartbeat(bigint[], bigint, interval), backfill.mark_sent(bigint[], bigint), backfill.mark_failed(bigint[], bigint, text, timestamptz, boolean),
 		backfill.mark_unknown(bigint[], bigint, text, timestamptz), backfill.mark_inert(bigint[], bigint),
 		backfill.release(bigint[], bigint, timestamptz, text), backfill.abandon_claims()

@@ -55,6 +55,7 @@ void Run::transaction(Fn fn) const {
 void Run::drive_live() {
 	transaction([&] { frame_ = record_.begin_live(); });
 	drive();
+	keep_house();
 }
 
 bool Run::drive_requested(std::int64_t run_id) {
@@ -65,8 +66,10 @@ bool Run::drive_requested(std::int64_t run_id) {
 			ours = true;
 		}
 	});
-	if (ours)
+	if (ours) {
 		drive();
+		keep_house();
+	}
 	return ours;
 }
 
@@ -242,6 +245,12 @@ void Run::succeed() {
 		record_.finish(frame_, "succeeded", {}, {});
 	});
 	tell(NOTICE, pipeline_.name + " run=" + std::to_string(id()) + " " + tally_line());
+}
+
+// Looks after other pipelines, and purges. In a transaction of its own, since the run is over whatever comes of it.
+void Run::keep_house() const {
+	if (frame_.mode == "live")
+		transaction([&] { record_.keep_house(); });
 }
 
 void Run::finish(const std::string &state, const std::string &sqlstate, const std::string &error) {

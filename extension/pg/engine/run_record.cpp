@@ -190,4 +190,13 @@ void RunRecord::finish(const RunFrame &frame, const std::string &state, const st
 	});
 }
 
+void RunRecord::keep_house() const {
+	as_engine(engine_, [&] {
+		with_spi([&] {
+			static constinit Statement statement("SELECT backfill._keep_house($1)");
+			statement.run({Param::of(pipeline_.id)});
+		});
+	});
+}
+
 } // namespace backfill::pg

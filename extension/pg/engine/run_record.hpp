@@ -35,6 +35,8 @@ public:
 	bool hold(const RunFrame &frame) const;
 	// Closes the run. sqlstate and error: what ended it early, else empty.
 	void finish(const RunFrame &frame, const std::string &state, const std::string &sqlstate, const std::string &error) const;
+	// After a live run, in a transaction of its own.
+	void keep_house() const;
 
 private:
 	void write_events(const RunFrame &frame, const BatchReport &report, bool all) const;

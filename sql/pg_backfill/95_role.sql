@@ -33,7 +33,7 @@ BEGIN
 		backfill.rehearse(text, timestamp, timestamp, text, boolean), backfill.rehearse_messages(text, timestamp, timestamp, text, boolean),
 		backfill.replay(text, timestamp, timestamp, text, boolean, boolean),
 		backfill.pause_replay(bigint), backfill.resume_replay(bigint), backfill.cancel_replay(bigint), backfill.narration(bigint),
-		backfill._next_requested(text), backfill.prove(text, integer),
+		backfill._next_requested(text), backfill.prove(text, integer), backfill.explain_item(text, text),
 		backfill.emit(text, text, jsonb, text, text), backfill.emit(text, text, jsonb, anyelement, text), backfill.count(text, text, numeric),
 		backfill.requeue(bigint, text), backfill.discard(bigint, text), backfill.resolve_unknown(bigint, boolean, text), backfill.resend(bigint, text, boolean),
 		backfill.publish(regclass, text), backfill._publish(regclass, text, text),

@@ -117,6 +117,20 @@ BatchReport Chain::process_step(int step, const std::vector<Item> &items, const 
 	return end(turns);
 }
 
+void Chain::clear_step(int number, const std::vector<Item> &items, const std::vector<int> &members) {
+	Step &step = pipeline_.steps[static_cast<std::size_t>(number)];
+	const auto run = [&](const std::vector<int> &given, Param param) {
+		context_.enter(items, given, step.batch);
+		with_spi([&] { step.clear->run({param}); });
+		context_.leave();
+	};
+	if (step.batch)
+		run(members, pipeline_.keys.array_of(items, members));
+	else
+		for (const int member : members)
+			run({member}, pipeline_.keys.one(items[static_cast<std::size_t>(member)]));
+}
+
 std::vector<Chain::Turn> Chain::begin(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first) {
 	items_ = &items;
 	report_ = BatchReport{};

@@ -60,6 +60,8 @@ public:
 	std::vector<int> lacking_at(int step, const std::vector<Item> &items, const std::vector<int> &members) {
 		return lacking(pipeline_.steps[static_cast<std::size_t>(step)], items, members);
 	}
+	// Removes the output of a step that can be cleared.
+	void clear_step(int step, const std::vector<Item> &items, const std::vector<int> &members);
 	// Called before (false) and after (true) each step of process().
 	void watch(std::function<void(int step, bool over)> watcher) { watcher_ = std::move(watcher); }
 

@@ -55,16 +55,20 @@ private:
 	Making make(bool redo_all);
 	void compare_makings();
 	void compare(const Making &one, const Making &two, bool other_time);
+	void look_for_absent(const Making &making);
 	void second_pass();
 	void look_for_other_failures(const Making &one, const Making &two, bool other_time);
 
 	// proof_checks.cpp
 	void ask_checks();
 	void ask_check(int step, const std::vector<int> &members);
+	std::vector<int> watch_check(int step, const std::vector<int> &members);
 	std::vector<int> lacking(int step, const std::vector<int> &members);
 	std::vector<std::vector<int>> done_so_far();
 	Written do_again(int step, const std::vector<int> &members);
-	void do_all_again(Output output);
+	void do_all_again(Output output, const Making &making);
+	bool is_made(const Making &making, int step, int member) const;
+	void look_cleared(int step, const std::vector<int> &members);
 	void look_again(int step, const std::vector<int> &members, Output output);
 	void one_before_the_others(const Making &making);
 	void look_for_strangers(int first);

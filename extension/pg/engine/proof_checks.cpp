@@ -37,55 +37,75 @@ std::vector<int> Proof::lacking(int step, const std::vector<int> &members) {
 // By step: the items that are done up to it and including it.
 std::vector<std::vector<int>> Proof::done_so_far() {
 	std::vector<std::vector<int>> done;
-	std::vector<int> members = all_;
-	for (std::size_t step = 0; step < pipeline_.steps.size(); ++step) {
-		if (!members.empty())
-			members = without(members, lacking(static_cast<int>(step), members));
-		done.push_back(members);
-	}
+	rolled_back([&] {
+		std::vector<int> members = all_;
+		for (std::size_t step = 0; step < pipeline_.steps.size(); ++step) {
+			if (!members.empty())
+				members = without(members, lacking(static_cast<int>(step), members));
+			done.push_back(members);
+		}
+		Observation::take_notifications();
+	});
 	return done;
 }
 
+// Each check before the work of its step, when what comes before is there, and after it.
 void Proof::ask_checks() {
 	std::vector<int> members = all_;
-	for (std::size_t step = 0; step < pipeline_.steps.size() && !members.empty(); ++step) {
-		ask_check(static_cast<int>(step), members);
-		members = without(members, lacking(static_cast<int>(step), members));
+	for (std::size_t i = 0; i < pipeline_.steps.size() && !members.empty(); ++i) {
+		const int step = static_cast<int>(i);
+		ask_check(step, members);
+		members = in_run(false, [&](Chain &chain) { return chain.process_step(step, items_, members, false).going_on; });
+		Observation::take_notifications();
+		if (!members.empty())
+			ask_check(step, members);
 	}
 }
 
 void Proof::ask_check(int step, const std::vector<int> &members) {
-	in_run(false, [&](Chain &chain) {
-		std::vector<int> first;
+	const std::vector<int> first = watch_check(step, members);
+	const auto ask_again = [&](const std::string &how, const char *finding, auto ask) {
 		rolled_back([&] {
-			const Observation before(engine_);
-			first = chain.lacking_at(step, items_, members);
-			// A subtransaction gets its id with its first write.
-			if (TransactionIdIsValid(call([]() noexcept { return GetCurrentTransactionIdIfAny(); })))
-				note(step, "check_wrote", members.size(), "The check writes or locks.");
-			else if (!before.sequences(false).empty())
-				note(step, "check_wrote", members.size(), "The check takes numbers from sequence " + before.sequences(false).front() + ".");
-			if (Observation::take_notifications())
-				note(step, "check_wrote", members.size(), "The check notifies.");
+			if (const std::size_t others = difference(first, ask()))
+				note(step, finding, others, "The check answers otherwise when asked " + how + ".");
+			Observation::take_notifications();
 		});
-		const auto ask_again = [&](const char *when, const char *finding) {
+	};
+	const auto ask = [&] { return lacking(step, members); };
+	ask_again("again", "check_unsteady", ask);
+	if (has(step, "check_unsteady"))
+		return;
+	at_another_time(other_time, [&] { ask_again("at an earlier time", "clock", ask); });
+	at_another_time(much_later, [&] { ask_again("at a later time", "clock", ask); });
+	ask_again("for a key alone", "check_unsteady", [&] {
+		std::vector<int> alone;
+		for (const int member : members)
+			if (!lacking(step, {member}).empty())
+				alone.push_back(member);
+		return alone;
+	});
+}
+
+// Its answer, and whether it only reads.
+std::vector<int> Proof::watch_check(int step, const std::vector<int> &members) {
+	std::vector<int> answer;
+	rolled_back([&] {
+		in_run(false, [&](Chain &chain) {
 			rolled_back([&] {
-				if (const std::size_t others = difference(first, chain.lacking_at(step, items_, members)))
-					note(step, finding, others, std::string("The check answers otherwise when asked ") + when + ".");
+				const Observation before(engine_);
+				answer = chain.lacking_at(step, items_, members);
+				const auto sequences = before.sequences(false);
+				// A subtransaction gets its id with its first write.
+				if (TransactionIdIsValid(call([]() noexcept { return GetCurrentTransactionIdIfAny(); })))
+					note(step, "check_wrote", members.size(), "The check writes or locks.");
+				else if (!sequences.empty())
+					note(step, "check_wrote", members.size(), "The check takes numbers from sequence " + sequences.front() + ".");
+				if (Observation::take_notifications())
+					note(step, "check_wrote", members.size(), "The check notifies.");
 			});
-		};
-		ask_again("again", "check_unsteady");
-		at_another_time(other_time, [&] { ask_again("at an earlier time", "clock"); });
-		at_another_time(much_later, [&] { ask_again("at a later time", "clock"); });
-		rolled_back([&] {
-			std::vector<int> alone;
-			for (const int member : members)
-				if (!chain.lacking_at(step, items_, {member}).empty())
-					alone.push_back(member);
-			if (const std::size_t others = difference(first, alone))
-				note(step, "check_unsteady", others, "The check answers otherwise for a key alone than for a batch.");
 		});
 	});
+	return answer;
 }
 
 // What the work of a step does to items that have its output.
@@ -98,11 +118,41 @@ Written Proof::do_again(int step, const std::vector<int> &members) {
 	});
 }
 
-void Proof::do_all_again(Output output) {
+void Proof::do_all_again(Output output, const Making &making) {
 	const auto done = done_so_far();
-	for (std::size_t step = 0; step < done.size(); ++step)
-		if (!done[step].empty())
-			rolled_back([&] { look_again(static_cast<int>(step), done[step], output); });
+	for (std::size_t i = 0; i < done.size(); ++i) {
+		const int step = static_cast<int>(i);
+		std::vector<int> members;
+		std::copy_if(done[i].begin(), done[i].end(), std::back_inserter(members),
+		             [&](int member) { return output == Output::found || is_made(making, step, member); });
+		if (!members.empty())
+			rolled_back([&] { look_again(step, members, output); });
+		if (!members.empty() && output == Output::found && pipeline_.steps[i].clear)
+			rolled_back([&] { look_cleared(step, members); });
+	}
+}
+
+bool Proof::is_made(const Making &making, int step, int member) const {
+	const std::string key = pipeline_.keys.text_of(items_[static_cast<std::size_t>(member)].key);
+	return std::any_of(making.report.events.begin(), making.report.events.end(), [&](const StepEvent &event) {
+		return event.decision.changed && event.decision.step == name(step) && event.decision.item == key;
+	});
+}
+
+// What has been cleared away is lacking.
+void Proof::look_cleared(int step, const std::vector<int> &members) {
+	in_run(false, [&](Chain &chain) {
+		Written written;
+		rolled_back([&] {
+			const Observation before(engine_);
+			chain.clear_step(step, items_, members);
+			written = before.written();
+			if (!written.removed.empty() && written.added.empty() && chain.lacking_at(step, items_, members).empty())
+				note(step, "check_wrong", members.size(),
+				     "The check still takes it for done when clear has removed it from " + written.removed.begin()->first + ".");
+			Observation::take_notifications();
+		});
+	});
 }
 
 // Work that is done over what it has made must leave it as it is, or refuse. If only the first time makes a difference,
@@ -144,7 +194,8 @@ std::vector<std::vector<int>> Proof::lacking_alone(const std::vector<int> &membe
 
 // An item is done before the others: which of them does that make done?
 void Proof::one_before_the_others(const Making &making) {
-	const std::vector<int> first = in_run(false, [&](Chain &chain) { return chain.first_lacking(items_); });
+	std::vector<int> first;
+	rolled_back([&] { first = in_run(false, [&](Chain &chain) { return chain.first_lacking(items_); }); });
 	int best = -1;
 	std::size_t most = 0;
 	for (const int member : all_) {

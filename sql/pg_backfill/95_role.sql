@@ -20,7 +20,7 @@ BEGIN
 	GRANT SELECT (message_id, pipeline, window_from, window_to, message_type, generation, receiver_key, deliver_until, channel,
 		content_hash, run_id, item, created_at) ON backfill.message TO backfill_reader;
 	GRANT SELECT (step_event_id, run_id, item, step, status, reason, sqlstate, at) ON backfill.step_event TO backfill_reader;
-	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock() TO backfill_reader;
+	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill.doctor(), backfill._clock() TO backfill_reader;
 
 	GRANT SELECT ON backfill.message, backfill.outbox, backfill.superseded, backfill.step_event, backfill.decision TO backfill_operator;
 	GRANT EXECUTE ON FUNCTION

@@ -15,7 +15,7 @@ BEGIN
 		RETURN QUERY SELECT 'version', 'fail', format('The extension is %s and its library %s.', installed, backfill._library_version()),
 			CASE WHEN EXISTS (SELECT FROM pg_available_extension_versions v WHERE v.name = 'pg_backfill' AND v.version = backfill._library_version())
 				THEN format('ALTER EXTENSION pg_backfill UPDATE TO %L;', backfill._library_version())
-				ELSE 'Install the same release again, and open a new session.' END;
+				ELSE '-- install the same release again, and open a new session' END;
 	END IF;
 	RETURN QUERY
 	SELECT 'version', 'warn', format('Extension %s is %s, and %s is there.', a.name, a.installed_version, a.default_version), format('ALTER EXTENSION %I UPDATE;', a.name)
@@ -39,21 +39,20 @@ CREATE FUNCTION backfill._doctor_cron() RETURNS TABLE ("check" text, status text
 AS $$
 DECLARE
 	home CONSTANT text := current_setting('cron.database_name', true);
-	run_time_out CONSTANT text := 'job startup timeout';
 BEGIN
 	IF NOT EXISTS (SELECT FROM regexp_split_to_table(current_setting('shared_preload_libraries'), '[\s,"]+') l WHERE l = 'pg_cron') THEN
 		RETURN QUERY SELECT 'pg_cron', 'warn', 'pg_cron is not loaded: runs begin when somebody calls backfill.run or asks for them.',
-			format('ALTER SYSTEM SET shared_preload_libraries = %s; and restart the server.',
+			format('ALTER SYSTEM SET shared_preload_libraries = %s; -- then restart the server',
 				concat_ws(', ', nullif(current_setting('shared_preload_libraries'), ''), 'pg_cron'));
 		RETURN;
 	END IF;
 	-- The launcher shows its type without its library's name being known here.
 	IF NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.backend_type = 'pg_cron launcher') THEN
-		RETURN QUERY SELECT 'pg_cron', 'fail', 'pg_cron is loaded and its launcher is not running.', 'Restart the server, and see its log for why.';
+		RETURN QUERY SELECT 'pg_cron', 'fail', 'pg_cron is loaded and its launcher is not running.', '-- restart the server, and see its log for why';
 	END IF;
 	IF home <> current_database() THEN
 		RETURN QUERY SELECT 'pg_cron', 'warn', format('pg_cron lives in database %s: its jobs for this one cannot be seen from here.', home),
-			format('In database %s: SELECT cron.schedule_in_database(name, schedule, command, %L);', home, current_database());
+			format('-- in database %s: SELECT cron.schedule_in_database(name, schedule, command, %L);', home, current_database());
 		RETURN;
 	END IF;
 	IF to_regclass('cron.job') IS NULL THEN
@@ -66,13 +65,13 @@ BEGIN
 		ORDER BY j.jobid $job$;
 	RETURN QUERY EXECUTE $job$
 		SELECT 'pg_cron', 'fail', format('The last run of job %s failed at %s.', j.jobid, date_trunc('second', d.end_time)),
-			CASE WHEN d.return_message IN ('connection failed', $1)
-				THEN 'pg_cron cannot connect to the server. ALTER SYSTEM SET cron.use_background_workers = on; and restart the server.'
+			CASE WHEN d.return_message = 'connection failed'
+				THEN 'ALTER SYSTEM SET cron.use_background_workers = on; -- then restart the server: pg_cron could not connect to it'
 				ELSE format('SELECT return_message FROM cron.job_run_details WHERE runid = %s;', d.runid) END
 		FROM cron.job j CROSS JOIN LATERAL (
 			SELECT r.* FROM cron.job_run_details r WHERE r.jobid = j.jobid AND r.status IN ('succeeded', 'failed') ORDER BY r.runid DESC LIMIT 1) d
 		WHERE j.database = current_database() AND j.command ~* '\mbackfill\.' AND j.active AND d.status = 'failed'
-		ORDER BY j.jobid $job$ USING run_time_out;
+		ORDER BY j.jobid $job$;
 END $$;
 COMMENT ON FUNCTION backfill._doctor_cron() IS 'whether pg_cron is there, works, and runs its jobs';
 
@@ -81,10 +80,11 @@ CREATE FUNCTION backfill._doctor_server() RETURNS TABLE ("check" text, status te
 AS $$
 DECLARE
 	old CONSTANT interval := '1 hour';
+	moment CONSTANT timestamptz := backfill._clock();
 BEGIN
 	RETURN QUERY
 	SELECT 'settings', 'fail', s.why, CASE WHEN d.mine
-		THEN format('ALTER DATABASE %I RESET %s; and open a new session.', current_database(), s.name)
+		THEN format('ALTER DATABASE %I RESET %s; -- then open a new session', current_database(), s.name)
 		ELSE format('ALTER SYSTEM SET %s = on; SELECT pg_reload_conf();', s.name) END
 	FROM (VALUES ('track_counts', 'track_counts is off: nothing is vacuumed, and backfill.prove cannot see what a step writes.'),
 		('autovacuum', 'autovacuum is off: the outbox grows with each message.')) AS s(name, why)
@@ -95,13 +95,13 @@ BEGIN
 	-- They keep the watermark back, and dead rows from being removed.
 	RETURN QUERY
 	SELECT 'old_transactions', 'warn', format('Transaction %L has been prepared since %s.', x.gid, date_trunc('second', x.prepared)),
-		format('COMMIT PREPARED %L; or ROLLBACK PREPARED %L;', x.gid, x.gid)
-	FROM pg_prepared_xacts x WHERE x.database = current_database() AND x.prepared < clock_timestamp() - old ORDER BY x.prepared, x.gid;
+		format('ROLLBACK PREPARED %L; -- or COMMIT PREPARED %L', x.gid, x.gid)
+	FROM pg_prepared_xacts x WHERE x.database = current_database() AND x.prepared < moment - old ORDER BY x.prepared, x.gid;
 	RETURN QUERY
 	SELECT 'old_transactions', 'warn', format('The transaction of process %s (%s) has been open since %s.', a.pid, a.usename, date_trunc('second', a.xact_start)),
 		format('SELECT pg_terminate_backend(%s);', a.pid)
 	FROM pg_stat_activity a
-	WHERE a.datname = current_database() AND a.backend_type = 'client backend' AND a.pid <> pg_backend_pid() AND a.xact_start < clock_timestamp() - old
+	WHERE a.datname = current_database() AND a.backend_type = 'client backend' AND a.pid <> pg_backend_pid() AND a.xact_start < moment - old
 	ORDER BY a.xact_start;
 	RETURN QUERY
 	SELECT 'old_transactions', 'warn', format('Replication slot %s holds back the removal of dead rows and nobody uses it.', s.slot_name),

@@ -75,43 +75,40 @@ BEGIN
 		WHERE q.command IN ('candidates', 'check') AND pg_relation_size(w.relation) > backfill._large_table()
 	)
 	SELECT 'commands', 'fail', format('%s of pipeline %s fails for its owner %s: %s', q.what, p.name, p.owner, q.message),
-		coalesce(backfill._doctor_grant(p.owner, p.search_path, q.command, q.message), 'Mend what the message names, or the command with backfill.'
-			|| CASE q.command WHEN 'candidates' THEN 'alter_pipeline.' ELSE 'alter_step.' END)
+		coalesce(backfill._doctor_grant(p.owner, p.search_path, q.command, q.message), '-- mend what the message names, or the command with backfill.'
+			|| CASE q.command WHEN 'candidates' THEN 'alter_pipeline' ELSE 'alter_step' END)
 	FROM planned q WHERE q.sqlstate IS NOT NULL
 	UNION ALL
 	SELECT 'indexes', 'warn', format('%s of pipeline %s reads %s (%s) from end to end.', w.what, p.name, w.relation::regclass, pg_size_pretty(pg_relation_size(w.relation))),
-		CASE WHEN w.column_name IS NULL THEN format('Give %s an index that serves it.', w.relation::regclass)
+		CASE WHEN w.column_name IS NULL THEN format('-- give %s an index that serves it', w.relation::regclass)
 			ELSE format('CREATE INDEX CONCURRENTLY ON %s (%I);', w.relation::regclass, w.column_name) END
 	FROM whole w;
 END $$;
 COMMENT ON FUNCTION backfill._doctor_commands(text) IS 'whether a pipeline''s owner may run its commands, and with which plans';
 
--- An abbreviation such as IST is good for AT TIME ZONE and for nothing else.
-CREATE FUNCTION backfill._is_time_zone(timezone text) RETURNS boolean
-	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
-	RETURN timezone ~ '[0-9]' OR EXISTS (SELECT FROM pg_timezone_names z WHERE lower(z.name) = lower(timezone));
-COMMENT ON FUNCTION backfill._is_time_zone(text) IS 'whether a session can have the time zone';
-
 CREATE FUNCTION backfill._doctor_definitions() RETURNS TABLE ("check" text, status text, detail text, hint text)
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	-- An abbreviation such as IST is good for AT TIME ZONE, and a session cannot have it.
+	zones CONSTANT text[] := ARRAY(SELECT lower(z.name) FROM pg_timezone_names z);
 BEGIN
 	RETURN QUERY
 	SELECT 'pipelines', 'warn', format('Pipeline %s is disabled.', p.name), format('SELECT backfill.enable_pipeline(%L);', p.name)
 	FROM backfill.pipeline p WHERE NOT p.enabled ORDER BY p.name;
 	RETURN QUERY
-	SELECT 'pipelines', 'warn', format('Pipeline %s has no steps.', p.name), format('SELECT backfill.add_step(%L, step, done, work); or SELECT backfill.drop_pipeline(%L);', p.name, p.name)
+	SELECT 'pipelines', 'warn', format('Pipeline %s has no steps.', p.name), format('SELECT backfill.drop_pipeline(%L); -- or give it steps', p.name)
 	FROM backfill.pipeline p WHERE NOT EXISTS (SELECT FROM backfill.step s WHERE s.pipeline_id = p.pipeline_id) ORDER BY p.name;
 	RETURN QUERY
 	SELECT 'time_zones', CASE WHEN z.is_known THEN 'warn' ELSE 'fail' END,
 		format(CASE WHEN z.is_known THEN 'Time zone %s of pipeline %s is an offset and not a place: it has no summer time, and a sign in it is read the other way round.'
 			ELSE 'Time zone %s of pipeline %s is not one that a session can have.' END, p.timezone, p.name),
-		format('SELECT backfill.alter_pipeline(%L, timezone => ''Asia/Kolkata''); or where its days begin', p.name)
-	FROM backfill.pipeline p CROSS JOIN LATERAL (SELECT backfill._is_time_zone(p.timezone)) z(is_known)
+		format('SELECT backfill.alter_pipeline(%L, timezone => ''Asia/Kolkata''); -- or where its days begin', p.name)
+	FROM backfill.pipeline p CROSS JOIN LATERAL (SELECT p.timezone ~ '[0-9]' OR lower(p.timezone) = ANY (zones)) z(is_known)
 	WHERE NOT z.is_known OR p.timezone ~ '[0-9]' AND p.timezone !~ '^Etc/' ORDER BY p.name;
 	RETURN QUERY
 	SELECT c.* FROM backfill.pipeline p, backfill._doctor_commands(p.name) c
-	WHERE p.enabled AND backfill._is_time_zone(p.timezone) AND EXISTS (SELECT FROM backfill.step s WHERE s.pipeline_id = p.pipeline_id)
+	WHERE p.enabled AND (p.timezone ~ '[0-9]' OR lower(p.timezone) = ANY (zones)) AND EXISTS (SELECT FROM backfill.step s WHERE s.pipeline_id = p.pipeline_id)
 	ORDER BY p.name;
 END $$;
 COMMENT ON FUNCTION backfill._doctor_definitions() IS 'pipelines that do not run, or not well';
@@ -152,14 +149,14 @@ BEGIN
 		AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.pipeline_id = r.pipeline_id AND o.state = 'running' AND o.lease_until >= moment)
 	GROUP BY p.name ORDER BY p.name;
 	RETURN QUERY
-	SELECT 'runs', 'fail', format('The last run of pipeline %s, %s, is %s.', p.name, r.run_id, r.state), format('SELECT error FROM backfill.run_history WHERE run_id = %s;', r.run_id)
+	SELECT 'runs', 'fail', format('The last run of pipeline %s, %s, is %s.', p.name, r.run_id, r.state), format('CALL backfill.run(%L);%s', p.name, CASE WHEN r.state <> 'crashed' THEN format(' -- when this is mended: SELECT error FROM backfill.run_history WHERE run_id = %s', r.run_id) END)
 	FROM backfill.pipeline p CROSS JOIN LATERAL (
 		SELECT q.run_id, q.state FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.finished_at IS NOT NULL ORDER BY q.run_id DESC LIMIT 1) r
 	WHERE r.state IN ('failed', 'broken', 'crashed') AND p.enabled ORDER BY p.name;
 	RETURN QUERY
 	SELECT 'watermark', 'warn', format('The watermark of pipeline %s has not moved beyond %s%s.', p.name, date_trunc('second', p.watermark), ', held back by ' || r.held_by),
 		CASE WHEN r.held_by LIKE 'transaction of process%' THEN format('SELECT pg_terminate_backend(%s);', substring(r.held_by FROM 'process (\d+)'))
-			WHEN r.held_by LIKE 'prepared%' THEN format('ROLLBACK PREPARED %s; or COMMIT PREPARED', substring(r.held_by FROM 'transaction (''.*'') of'))
+			WHEN r.held_by LIKE 'prepared%' THEN format('ROLLBACK PREPARED %s; -- or COMMIT PREPARED', substring(r.held_by FROM 'transaction (''.*'') of'))
 			ELSE format('CALL backfill.run(%L);', p.name) END
 	FROM backfill.pipeline p LEFT JOIN LATERAL (
 		SELECT q.held_by FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' ORDER BY q.run_id DESC LIMIT 1) r ON true

@@ -17,18 +17,18 @@ BEGIN
 			AND NOT EXISTS (SELECT FROM backfill.delivery l WHERE l.message_id = d.message_id AND l.delivery_id > d.delivery_id)
 		GROUP BY m.channel, d.state)
 	SELECT 'deliveries', 'warn', format('%s messages of channel %s are %s.', w.messages, w.channel, CASE w.state WHEN 'dead' THEN 'dead: no further attempt is made' ELSE 'unknown: they may have been sent' END),
-		CASE w.state WHEN 'dead' THEN format('SELECT backfill.requeue(%s, reason => ''...''); or backfill.discard', w.first)
-			ELSE format('SELECT backfill.resolve_unknown(%s, sent => true, reason => ''...''); or sent => false', w.first) END
+		CASE w.state WHEN 'dead' THEN format('SELECT backfill.requeue(%s, reason => ''...''); -- or backfill.discard', w.first)
+			ELSE format('SELECT backfill.resolve_unknown(%s, sent => true, reason => ''...''); -- or sent => false, which sends it again', w.first) END
 	FROM wanting w ORDER BY w.channel, w.state;
 	RETURN QUERY
 	SELECT 'channels', 'warn', format('Channel %s has %s messages that have been waiting since %s, and nobody claims them.', u.channel, count(*), date_trunc('second', min(u.not_before))),
-		'Start a worker that delivers: pg_backfill serve'
+		'-- start a worker that delivers: pg_backfill serve'
 	FROM backfill.undelivered u WHERE u.token IS NULL AND u.not_before < moment - late GROUP BY u.channel
 	HAVING NOT EXISTS (SELECT FROM backfill.undelivered o WHERE o.channel = u.channel AND o.lease_until >= moment)
 	ORDER BY u.channel;
 	RETURN QUERY
 	SELECT 'channels', 'warn', format('%s claims of channel %s ended without a word; the first at %s.', count(*), u.channel, date_trunc('second', min(u.lease_until))),
-		'Start a worker that delivers: pg_backfill serve'
+		'-- start a worker that delivers: pg_backfill serve'
 	FROM backfill.undelivered u WHERE u.lease_until < moment - late GROUP BY u.channel ORDER BY u.channel;
 
 	RETURN QUERY
@@ -72,4 +72,4 @@ BEGIN
 	ORDER BY a.n, f.status, f.detail;
 END $$;
 COMMENT ON FUNCTION backfill.doctor() IS
-	'what is well and what is not, with the statement that mends it; changes nothing';
+	'what is well and what is not, with the statement that mends it as a hint; changes nothing';

@@ -140,6 +140,10 @@ SELECT * FROM prove_with(lacking => $$ SELECT ask($1, 'takes') $$);
 SELECT * FROM prove_with(lacking => $$ SELECT ask($1, 'notifies') $$);
 \echo a check that is true for the wrong inputs: for any key once there is one
 SELECT * FROM prove_with(lacking => 'SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM odd)');
+\echo for outputs made from older inputs
+SELECT * FROM prove_with(work => 'INSERT INTO odd AS o (k, n) SELECT id, amount FROM sale WHERE id = ANY ($1) ON CONFLICT (k) DO UPDATE SET n = excluded.n');
+SELECT * FROM prove_with(work => 'INSERT INTO odd AS o (k, n) SELECT id, amount FROM sale WHERE id = ANY ($1) ON CONFLICT (k) DO UPDATE SET n = excluded.n',
+	lacking => 'SELECT id FROM sale s WHERE id = ANY ($1) AND NOT EXISTS (SELECT FROM odd o WHERE (o.k, o.n) = (s.id, s.amount))');
 \echo a check that never finds what the work made
 SELECT * FROM prove_with(lacking => 'SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM odd o WHERE o.k = -k.k)');
 \echo a check that knows a batch from a key, and one that throws dice
@@ -176,6 +180,9 @@ BEGIN;
 SELECT pg_notify('prove', 'of the caller');
 SELECT * FROM backfill.prove('sound');
 ROLLBACK;
+SET track_counts = off;
+SELECT * FROM backfill.prove('sound');
+RESET track_counts;
 UPDATE sale SET arrived_at = '2001-01-01';
 SELECT * FROM backfill.prove('sound');
 UPDATE sale SET arrived_at = now() - interval '60 days';

@@ -36,6 +36,17 @@ std::map<Oid, std::int64_t> writes_so_far() {
 	return writes;
 }
 
+std::map<Oid, std::int64_t> reads_so_far() {
+	static constinit Statement statement(
+		"SELECT s.relid::bigint, coalesce(s.seq_scan, 0) + coalesce(s.idx_scan, 0) FROM pg_stat_xact_user_tables s "
+		"WHERE s.schemaname <> 'backfill' AND coalesce(s.seq_scan, 0) + coalesce(s.idx_scan, 0) > 0");
+	const Result rows = statement.run({});
+	std::map<Oid, std::int64_t> reads;
+	for (std::uint64_t i = 0; i < rows.rows(); ++i)
+		reads[static_cast<Oid>(rows.int8(i, 1))] = rows.int8(i, 2);
+	return reads;
+}
+
 Result sequence_positions() {
 	static constinit Statement statement(
 		"SELECT s.seqrelid::bigint, coalesce(l.last, 0), l.last IS NOT NULL, s.seqincrement > 0, "
@@ -71,6 +82,7 @@ Observation::Observation(Oid engine_owner)
 	: engine_(engine_owner), since_(call([]() noexcept { return ReadNextTransactionId(); })) {
 	asked(engine_, [&] {
 		writes_ = writes_so_far();
+		reads_ = reads_so_far();
 		const Result rows = sequence_positions();
 		for (std::uint64_t i = 0; i < rows.rows(); ++i)
 			positions_[static_cast<Oid>(rows.int8(i, 1))] = {rows.int8(i, 2), rows.boolean(i, 3)};
@@ -87,6 +99,18 @@ Written Observation::written() const {
 		}
 	});
 	return written;
+}
+
+std::vector<Oid> Observation::read() const {
+	return asked(engine_, [&] {
+		std::vector<Oid> tables;
+		for (const auto &[table, reads] : reads_so_far()) {
+			const auto before = reads_.find(table);
+			if (before == reads_.end() || before->second != reads)
+				tables.push_back(table);
+		}
+		return tables;
+	});
 }
 
 // Other sessions take numbers too: what this one took last must lie behind where the sequence was.

@@ -27,6 +27,8 @@ public:
 	explicit Observation(Oid engine_owner);
 
 	Written written() const;
+	// Users' tables that were read, or at least looked into.
+	std::vector<Oid> read() const;
 	// Sequences that gave this session a number. free: only those that no column owns.
 	std::vector<std::string> sequences(bool free) const;
 
@@ -44,6 +46,7 @@ private:
 	Oid engine_;
 	TransactionId since_;
 	std::map<Oid, std::int64_t> writes_;
+	std::map<Oid, std::int64_t> reads_;
 	std::map<Oid, Position> positions_;
 };
 

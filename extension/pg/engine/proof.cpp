@@ -5,6 +5,10 @@
 
 #include "core/error.hpp"
 
+extern "C" {
+#include "pgstat.h"
+}
+
 namespace backfill::pg {
 
 namespace {
@@ -35,6 +39,8 @@ std::vector<Finding> Proof::prove(int items) {
 	if (Observation::has_notifications())
 		throw core::Error(core::ErrorCode::wrong_state, "this transaction listens or notifies",
 		                  "Call backfill.prove in a transaction of its own: it has to see whether a step notifies.");
+	if (!pgstat_track_counts)
+		throw core::Error(core::ErrorCode::wrong_state, "track_counts is off", "SET track_counts = on: it tells which tables a step writes.");
 	Making making;
 	rolled_back([&] { // what the engine writes about the runs of the proof
 		pick(items);
@@ -42,6 +48,7 @@ std::vector<Finding> Proof::prove(int items) {
 			return;
 		rolled_back([&] { ask_checks(); });
 		compare_makings();
+		do_all_again(Output::found, making);
 		rolled_back([&] {
 			make(false);
 			second_pass();
@@ -51,8 +58,8 @@ std::vector<Finding> Proof::prove(int items) {
 			make(false); // what failed when made again has been put back
 			second_pass();
 			do_all_again(Output::fresh, making);
+			change_inputs(making);
 		});
-		do_all_again(Output::found, making);
 		rolled_back([&] { one_before_the_others(making); });
 	});
 	findings_.push_back(verdict(making));
@@ -68,7 +75,8 @@ Proof::Making Proof::make(bool redo_all) {
 				before.emplace(engine_);
 				return;
 			}
-			making.steps.push_back({before->written(), before->sequences(true), before->sequences(false), Observation::take_notifications()});
+			making.steps.push_back({before->written(), before->sequences(true), before->sequences(false),
+			                        before->read(), Observation::take_notifications()});
 			add(making.numbers, making.steps.back().written.added);
 		});
 		return chain.process(items_, all_, std::vector<int>(items_.size(), 0));

@@ -35,6 +35,7 @@ private:
 		Written written;
 		std::vector<std::string> free_sequences;
 		std::vector<std::string> sequences;
+		std::vector<Oid> read;
 		bool notified = false;
 	};
 	struct Making {
@@ -73,6 +74,18 @@ private:
 	void one_before_the_others(const Making &making);
 	void look_for_strangers(int first);
 	std::vector<std::vector<int>> lacking_alone(const std::vector<int> &members);
+
+	// proof_inputs.cpp
+	struct Input { // a column that the work may read, and how to change it for the items
+		std::string table;
+		std::string column;
+		Oid owner;
+		std::string update; // $1: keys
+	};
+	std::vector<Input> inputs_of(const StepMade &made) const;
+	std::int64_t change(const Input &input) const;
+	void change_inputs(const Making &making);
+	void change_input(int step, const std::vector<int> &members, const Input &input);
 
 	// proof_words.cpp
 	const std::string &name(int step) const { return pipeline_.steps[static_cast<std::size_t>(step)].name; }

@@ -87,7 +87,12 @@ Finding Proof::verdict(const Making &making) const {
 	const auto items = static_cast<std::int64_t>(items_.size());
 	if (items == 0)
 		return {"", "nothing_tried", 0, "The candidate query finds no items.", "Try it while there are some."};
-	const std::string made = "Made: " + what_was_made(making.report.tally) + ".";
+	const auto busy = std::count_if(making.report.events.begin(), making.report.events.end(),
+	                                [](const StepEvent &event) { return event.decision.reason == core::reason::busy; });
+	if (busy == items)
+		return {"", "nothing_tried", items, "Another run works on these items.", "Try it when that has ended."};
+	const std::string made = "Made: " + what_was_made(making.report.tally) + "." +
+	                         (busy > 0 ? " Another run works on " + std::to_string(busy) + " of the items." : "");
 	if (!findings_.empty())
 		return {"", "not_proven", items, made, ""};
 	std::string untried;

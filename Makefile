@@ -44,7 +44,7 @@ WARN            = -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror
 SERVER_INCLUDE  = -Iextension -isystem $(includedir_server)
 WORKER_DEFINES  = $(shell pkg-config --cflags spdlog)
 WORKER_INCLUDE  = -Iextension -I. -isystem $(libpq_srcdir) $(WORKER_DEFINES) -DPG_BACKFILL_VERSION='"$(RELEASE)"'
-PG_CPPFLAGS     = $(SERVER_INCLUDE) -MMD -MP
+PG_CPPFLAGS     = $(SERVER_INCLUDE) -DPG_BACKFILL_VERSION='"$(RELEASE)"' -MMD -MP
 PG_CXXFLAGS     = $(STD) $(WARN) -Wno-register -O2 -fvisibility=hidden -fvisibility-inlines-hidden
 EXPORTS         = extension/exports.map
 SHLIB_LINK      = -lstdc++ -Wl,--version-script=$(EXPORTS)

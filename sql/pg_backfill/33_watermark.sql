@@ -32,3 +32,8 @@ BEGIN
 	END IF;
 END $$;
 COMMENT ON FUNCTION backfill._next_watermark(timestamptz, timestamptz) IS 'to be asked before a scan; held_by: what has kept it back for more than ten minutes';
+
+CREATE FUNCTION backfill._live_scan_from(lookback interval, max_catchup interval, watermark timestamptz, moment timestamptz) RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN LEAST(moment - lookback, CASE WHEN watermark IS NOT NULL THEN GREATEST(watermark, moment - max_catchup) END);
+COMMENT ON FUNCTION backfill._live_scan_from(interval, interval, timestamptz, timestamptz) IS 'where a live run that is asked for at a moment begins to look: at the watermark and at least lookback ago, but no longer ago than max_catchup';

@@ -27,7 +27,7 @@ AS $$
 	INSERT INTO backfill.run AS r (pipeline_id, mode, state, window_from, window_to, scan_from, scan_to, left_out_from, next_watermark, held_by,
 		run_time, requested_by, requested_at, started_at, lease_token, lease_until)
 	SELECT p.pipeline_id, 'live', CASE WHEN starts_now THEN 'running' ELSE 'requested' END, w.window_from, w.window_to,
-		least(t.moment - p.lookback, CASE WHEN p.watermark IS NOT NULL THEN greatest(p.watermark, c.earliest) END), t.moment,
+		backfill._live_scan_from(p.lookback, p.max_catchup, p.watermark, t.moment), t.moment,
 		CASE WHEN p.watermark < least(t.moment - p.lookback, c.earliest) THEN p.watermark END,
 		n.watermark, n.held_by, t.moment, requested_by, t.moment,
 		CASE WHEN starts_now THEN t.moment END, starts_now::integer, CASE WHEN starts_now THEN t.moment + backfill._run_lease() END

@@ -21,7 +21,7 @@ BEGIN
 		content_hash, run_id, item, created_at) ON backfill.message TO backfill_reader;
 	GRANT SELECT (step_event_id, run_id, item, step, status, reason, sqlstate, at) ON backfill.step_event TO backfill_reader;
 	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock(), backfill._alarm_text(text, text, jsonb), backfill._percent(text),
-		backfill._cron_job(text) TO backfill_reader;
+		backfill._cron_job(text), backfill.doctor() TO backfill_reader;
 
 	GRANT SELECT ON backfill.message, backfill.outbox, backfill.superseded, backfill.step_event, backfill.decision TO backfill_operator;
 	GRANT EXECUTE ON FUNCTION
@@ -34,9 +34,9 @@ BEGIN
 		backfill.rehearse(text, timestamp, timestamp, text, boolean), backfill.rehearse_messages(text, timestamp, timestamp, text, boolean),
 		backfill.replay(text, timestamp, timestamp, text, boolean, boolean),
 		backfill.pause_replay(bigint), backfill.resume_replay(bigint), backfill.cancel_replay(bigint), backfill.narration(bigint),
-		backfill._next_requested(text),
 		backfill.check_health(text), backfill.set_alarm(text, text, boolean, double precision), backfill.accept_alarm(bigint, text),
 		backfill.set_retention(text, interval, interval), backfill.purge(text, integer),
+		backfill._next_requested(text), backfill.prove(text, integer), backfill.explain_item(text, text),
 		backfill.emit(text, text, jsonb, text, text), backfill.emit(text, text, jsonb, anyelement, text), backfill.count(text, text, numeric),
 		backfill.requeue(bigint, text), backfill.discard(bigint, text), backfill.resolve_unknown(bigint, boolean, text), backfill.resend(bigint, text, boolean),
 		backfill.publish(regclass, text), backfill._publish(regclass, text, text),

@@ -98,6 +98,40 @@ bool Chain::lock(const Item &item) const {
 }
 
 BatchReport Chain::process(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first) {
+	std::vector<Turn> turns = begin(items, members, first);
+	for (std::size_t step = 0; step < pipeline_.steps.size(); ++step) {
+		if (watcher_)
+			watcher_(static_cast<int>(step), false);
+		take_step(pipeline_.steps[step], turns);
+		if (watcher_)
+			watcher_(static_cast<int>(step), true);
+	}
+	return end(turns);
+}
+
+BatchReport Chain::process_step(int step, const std::vector<Item> &items, const std::vector<int> &members, bool again) {
+	std::vector<Turn> turns = begin(items, members, std::vector<int>(items.size(), step));
+	again_ = again;
+	take_step(pipeline_.steps[static_cast<std::size_t>(step)], turns);
+	again_ = false;
+	return end(turns);
+}
+
+void Chain::clear_step(int number, const std::vector<Item> &items, const std::vector<int> &members) {
+	Step &step = pipeline_.steps[static_cast<std::size_t>(number)];
+	const auto run = [&](const std::vector<int> &given, Param param) {
+		context_.enter(items, given, step.batch);
+		with_spi([&] { step.clear->run({param}); });
+		context_.leave();
+	};
+	if (step.batch)
+		run(members, pipeline_.keys.array_of(items, members));
+	else
+		for (const int member : members)
+			run({member}, pipeline_.keys.one(items[static_cast<std::size_t>(member)]));
+}
+
+std::vector<Chain::Turn> Chain::begin(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first) {
 	items_ = &items;
 	report_ = BatchReport{};
 	subtransactions_ = 1; // the batch's own
@@ -109,12 +143,16 @@ BatchReport Chain::process(const std::vector<Item> &items, const std::vector<int
 			decide(pipeline_.steps[first[member]], turns.back(), {core::Status::skipped, core::reason::busy, false, true});
 		}
 	}
-	for (Step &step : pipeline_.steps)
-		take_step(step, turns);
+	return turns;
+}
+
+BatchReport Chain::end(const std::vector<Turn> &turns) {
 	for (const Turn &turn : turns) {
 		report_.tally.count_item(turn.trace);
 		if (!turn.busy)
 			(turn.trace.failed ? report_.failed : report_.recovered).push_back(turn.key);
+		if (!turn.ended)
+			report_.going_on.push_back(turn.member);
 	}
 	return std::move(report_);
 }
@@ -129,7 +167,7 @@ void Chain::take_step(Step &step, std::vector<Turn> &turns) {
 		}
 	if (live.empty())
 		return;
-	const std::vector<int> before = is_redone(step) ? members : lacking(step, *items_, members);
+	const std::vector<int> before = again_ || is_redone(step) ? members : lacking(step, *items_, members);
 	std::vector<int> todo;
 	for (const int i : live) {
 		turns[i].said.reset();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct BatchReport {
 	std::vector<StepEvent> events;      // one per item and step, in the order they were decided
 	std::vector<std::string> failed;    // keys as text
 	std::vector<std::string> recovered; // keys as text of the items that did not fail
+	std::vector<int> going_on;          // positions of the items whose chain did not end
 	bool fell_back = false;             // a step failed for several items at once and was done in parts
 };
 
@@ -52,11 +54,24 @@ public:
 	// Takes `members` (positions in items) through the chain. first: as above, names the step of an item that is busy.
 	BatchReport process(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first);
 
+	// For proofs. One step alone; again: its work is done though the output may be there, and nothing is cleared.
+	BatchReport process_step(int step, const std::vector<Item> &items, const std::vector<int> &members, bool again);
+	// The check of one step alone: those of `members` that lack its output.
+	std::vector<int> lacking_at(int step, const std::vector<Item> &items, const std::vector<int> &members) {
+		return lacking(pipeline_.steps[static_cast<std::size_t>(step)], items, members);
+	}
+	// Removes the output of a step that can be cleared.
+	void clear_step(int step, const std::vector<Item> &items, const std::vector<int> &members);
+	// Called before (false) and after (true) each step of process().
+	void watch(std::function<void(int step, bool over)> watcher) { watcher_ = std::move(watcher); }
+
 private:
 	struct Turn; // an item on its way
 
 	std::vector<int> lacking(Step &step, const std::vector<Item> &items, const std::vector<int> &members);
 	std::vector<int> lacking_one_by_one(Step &step, const std::vector<Item> &items, const std::vector<int> &members);
+	std::vector<Turn> begin(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first);
+	BatchReport end(const std::vector<Turn> &turns);
 	bool is_redone(const Step &step) const; // made again though it may be there
 	bool lock(const Item &item) const;
 	void take_step(Step &step, std::vector<Turn> &turns);
@@ -72,6 +87,8 @@ private:
 	const std::vector<Item> *items_ = nullptr;
 	BatchReport report_;
 	int subtransactions_ = 0;
+	bool again_ = false;
+	std::function<void(int, bool)> watcher_;
 };
 
 // So many items fit into a transaction even if each of them needs a subtransaction of its own at each step.

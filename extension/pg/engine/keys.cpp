@@ -59,6 +59,10 @@ Datum KeyType::copy(Datum key) const {
 	return call([&]() noexcept { return datumCopy(key, by_value_, length_); });
 }
 
+int KeyType::compare(Datum one, Datum two) const {
+	return call([&]() noexcept { return DatumGetInt32(FunctionCall2Coll(&compare_, collation_, one, two)); });
+}
+
 bool is_read_as(Oid actual, Oid key_type) {
 	return actual == key_type ||
 	       call([&]() noexcept { return IsBinaryCoercible(actual, getBaseType(key_type)); });

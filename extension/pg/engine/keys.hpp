@@ -35,6 +35,7 @@ public:
 	Param one(const Item &item) const { return {type_, item.key}; }
 	std::string text_of(Datum key) const; // by the type's output function
 	Datum copy(Datum key) const;          // into the current memory context
+	int compare(Datum one, Datum two) const; // below, at or above zero
 
 	// Positions in `items` (sorted by key) of the keys in the first column of a result. Null and unknown keys: error.
 	std::vector<int> positions(const std::vector<Item> &items, const Result &result) const;

@@ -16,6 +16,7 @@ struct StepEvent {
 	core::Decision decision;
 	std::string sqlstate; // empty unless an SQL error
 	std::string message;
+	double milliseconds = 0; // an item's part of the time that the step took
 };
 
 // What became of a set of items.
@@ -73,6 +74,12 @@ private:
 	BatchReport report_;
 	int subtransactions_ = 0;
 };
+
+// The two turns of a set of items, as the pipeline's owner: what they lack, in the run's context, and the way through the
+// chain, in the transaction that is open.
+std::vector<int> first_lacking(Pipeline &pipeline, const RunFrame &frame, const std::vector<Item> &items);
+BatchReport process(Pipeline &pipeline, const RunFrame &frame, const std::vector<Item> &items, const std::vector<int> &members,
+                    const std::vector<int> &first, core::FailurePattern &pattern);
 
 // So many items fit into a transaction even if each of them needs a subtransaction of its own at each step.
 int careful_batch(const Pipeline &pipeline);

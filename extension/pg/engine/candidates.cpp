@@ -96,7 +96,11 @@ std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
 	while (!null_key_ && static_cast<int>(items.size()) < most) {
 		Item item{};
 		const bool found = call([&]() noexcept {
-			if (!tuplestore_gettupleslot(store_, true, false, slot_))
+			// The slot keeps the tuple until it gets the next one, and the caller's context may be reset by then.
+			MemoryContext const caller = MemoryContextSwitchTo(slot_->tts_mcxt);
+			const bool any = tuplestore_gettupleslot(store_, true, false, slot_);
+			MemoryContextSwitchTo(caller);
+			if (!any)
 				return false;
 			bool no_time = true;
 			item.key = slot_getattr(slot_, 1, &null_key_);

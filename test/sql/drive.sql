@@ -131,8 +131,8 @@ SELECT step, status, reason, items FROM backfill.run_step_count WHERE run_id = 7
 -- A check that writes, a batch that needs too many subtransactions, items out of order, nobody's steps.
 SELECT backfill.request_run('driven');
 SELECT run_id, token FROM backfill.claim_run();
-INSERT INTO item SELECT generate_series(301, 400), '2026-11-10 10:00+00', 'poison';
-SELECT * FROM batch(7007, 1, NULL, 301, 400);
+INSERT INTO item SELECT i, '2026-11-10 10:00+00', CASE i % 2 WHEN 0 THEN 'poison' ELSE 'a' END FROM generate_series(301, 440) i;
+SELECT * FROM batch(7007, 1, NULL, 301, 440);
 SELECT * FROM backfill.run_batch(7007, 1, NULL, '1', 0, '{2,1}', '{NULL,NULL}', '{0,0}');
 SELECT * FROM backfill.run_batch(7007, 1, NULL, '1', 0, '{1}', '{}', '{0}');
 SELECT * FROM backfill.run_batch(7007, 1, NULL, '1', 0, '{1}', '{NULL}', '{}');
@@ -146,12 +146,23 @@ SELECT result, impure_step, changed FROM backfill.run_batch(7007, 1, NULL, '1', 
 SELECT count(*) FROM wrote;
 SELECT * FROM backfill.finish_run(7007, 1, 'cancelled');
 
+-- More candidates than work_mem holds, which lie on disk while they are worked off.
+SELECT backfill.alter_step('driven', 'make', lacking => 'SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM output o WHERE o.id = k)');
+DELETE FROM item;
+INSERT INTO item SELECT generate_series(1001, 9000);
+SET work_mem = '64kB';
+SET client_min_messages = error;
+SET backfill.narrate = 'none';
+CALL backfill.run('driven');
+RESET work_mem;
+DELETE FROM item WHERE id > 1100;
+
 -- A step cannot drive.
 SELECT backfill.alter_step('driven', 'make', lacking => 'SELECT unnest($1)', work => 'SELECT first_steps FROM backfill.check_batch(1, 1, $1::text[], NULL)');
 SELECT backfill.request_run('driven');
 SET client_min_messages = error;
 CALL backfill.run_requested('driven');
-SELECT DISTINCT sqlstate, message FROM backfill.step_event e WHERE run_id = 7008;
+SELECT DISTINCT sqlstate, message FROM backfill.step_event e WHERE run_id = 7009;
 
 SELECT * FROM backfill.check_invariants();
 SELECT backfill.drop_pipeline('driven');

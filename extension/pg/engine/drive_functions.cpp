@@ -206,8 +206,10 @@ BACKFILL_FUNCTION(pg_backfill_run_batch) {
 			            "See SELECT * FROM backfill.run_history.");
 	});
 	const char *const result = undone.too_large ? "too_large" : undone.impure_step ? "impure" : "done";
-	if (undone.too_large || undone.impure_step)
+	if (undone.too_large || undone.impure_step) {
 		report = BatchReport{};
+		pattern = core::FailurePattern{};
+	}
 	const core::Tally &tally = report.tally;
 	return row_of(fcinfo, {Param::of(result), Param::of(careful_batch(run.pipeline)), Param::of(undone.impure_step),
 	                       Param::of(report.fell_back), Param::of(tally.items(ItemResult::changed)),

@@ -257,7 +257,7 @@ CREATE FUNCTION backfill.run_candidates(run_id bigint, token bigint, after text,
 	RETURNS TABLE (key text, item_time timestamptz, remaining bigint)
 	LANGUAGE c VOLATILE ROWS 50000 AS 'MODULE_PATHNAME', 'pg_backfill_run_candidates';
 COMMENT ON FUNCTION backfill.run_candidates(bigint, bigint, text, integer, boolean) IS
-	'the next candidates of a run beyond a key, in key order, without those that are counted already; count: says how many there are, which takes longer';
+	'the next candidates of a run beyond a key, in key order, without those that are counted already; count: says how many there are, which takes longer; a null key, last: the candidate query returned one';
 
 CREATE FUNCTION backfill.check_batch(run_id bigint, token bigint, keys text[], times timestamptz[], OUT first_steps integer[], OUT impure_step text)
 	LANGUAGE c VOLATILE AS 'MODULE_PATHNAME', 'pg_backfill_check_batch';

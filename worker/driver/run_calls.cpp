@@ -96,6 +96,10 @@ Page run_candidates(Connection &connection, const ClaimedRun &run, const Value &
 	                                 {number(run.id), number(run.token), after, number(most), count ? "true" : "false"})) {
 		if (row.at(2))
 			page.remaining = std::stoll(*row.at(2));
+		if (!row.at(0)) {
+			page.null_key = true;
+			continue;
+		}
 		page.items.push_back({std::move(*row.at(0)), std::move(row.at(1))});
 	}
 	return page;

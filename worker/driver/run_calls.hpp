@@ -31,6 +31,7 @@ struct Candidate {
 struct Page {
 	std::vector<Candidate> items;
 	long long remaining = 0; // with those of the page, if it was asked for
+	bool null_key = false; // the candidate query returned one
 };
 
 struct Checked {

@@ -36,6 +36,7 @@ DriveResult RunDriver::drive(Connection &control, const ClaimedRun &run, bool yi
 	log::info("run_claimed", {{"run", run.id}, {"pipeline", run.pipeline}, {"mode", run.mode}, {"window", run.window_from},
 	                          {"token", run.token}, {"counted", run.counted}, {"taken_over", run.taken_over ? 1 : 0}});
 	failpoint::reach("after_claim");
+	null_key_ = false;
 	SharedRun shared(run, lanes_.size());
 	drive_sessions(shared, yields);
 	const DriveResult result = conclude(control, shared);
@@ -77,6 +78,7 @@ void RunDriver::page(SharedRun &shared) {
 			const bool is_first = chunk_items == 0;
 			Page found = run_candidates(pages_.open(), shared.run(), after, page_items, is_first);
 			failpoint::reach("after_candidates");
+			null_key_ |= found.null_key;
 			if (is_first) {
 				shared.expect(shared.run().counted + found.remaining);
 				// Enough chunks for everybody, also of few items.
@@ -122,6 +124,8 @@ DriveResult RunDriver::conclude(Connection &control, SharedRun &shared) {
 	DriveResult result{shared.why(), "", shared.text(), {}};
 	switch (result.why) {
 	case Stop::no:
+		if (null_key_)
+			return finish(control, shared, {"failed", "", "candidate query of pipeline \"" + run.pipeline + "\" returned a null key", {}});
 		return finish(control, shared, {"succeeded", "", "", {}});
 	case Stop::ended:
 		return finish(control, shared, shared.ending());

@@ -43,6 +43,7 @@ private:
 	DriveResult finish(Connection &control, SharedRun &shared, const Ending &ending);
 
 	const DriverSettings settings_;
+	bool null_key_ = false; // among the candidates of the run
 	std::deque<Session> lanes_;
 	Session pages_;
 	Session pulse_;

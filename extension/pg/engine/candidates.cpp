@@ -41,7 +41,9 @@ static std::string sorted_query(const Pipeline &pipeline, const Resumption &resu
 	// The line end closes a comment at the end of the query.
 	return "SELECT DISTINCT ON (1) c.k::" + key + collate + ", " + (query.has_time ? "c.t" : "NULL") +
 	       "::pg_catalog.timestamptz FROM (" + query.sql + "\n) AS c(k" + (query.has_time ? ", t" : "") + ")" +
-	       not_counted(key, collate, resumption) + " ORDER BY 1, 2 DESC NULLS LAST" +
+	       not_counted(key, collate, resumption) +
+	       // A null key comes first, so that it is known of whatever is read after it. Behind a key there is none.
+	       (resumption.after ? " ORDER BY 1" : " ORDER BY 1 NULLS FIRST") + ", 2 DESC NULLS LAST" +
 	       (most ? " LIMIT " + std::to_string(*most) : "");
 }
 
@@ -93,8 +95,9 @@ void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryCon
 std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
 	std::vector<Item> items;
 	items.reserve(static_cast<std::size_t>(most));
-	while (!null_key_ && static_cast<int>(items.size()) < most) {
+	while (static_cast<int>(items.size()) < most) {
 		Item item{};
+		bool is_null = false;
 		const bool found = call([&]() noexcept {
 			// The slot keeps the tuple until it gets the next one, and the caller's context may be reset by then.
 			MemoryContext const caller = MemoryContextSwitchTo(slot_->tts_mcxt);
@@ -103,7 +106,7 @@ std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
 			if (!any)
 				return false;
 			bool no_time = true;
-			item.key = slot_getattr(slot_, 1, &null_key_);
+			item.key = slot_getattr(slot_, 1, &is_null);
 			const Datum time = slot_getattr(slot_, 2, &no_time);
 			item.has_time = !no_time;
 			item.time = no_time ? 0 : DatumGetTimestampTz(time);
@@ -111,8 +114,10 @@ std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
 		});
 		if (!found)
 			break;
-		if (null_key_)
-			continue; // nulls sort last: what has a key is handed out first
+		if (is_null) {
+			null_key_ = true; // what has a key is handed out first
+			continue;
+		}
 		item.key = pipeline.keys.copy(item.key);
 		items.push_back(item);
 	}

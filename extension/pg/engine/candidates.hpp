@@ -22,6 +22,7 @@ public:
 	std::int64_t count() const noexcept { return count_; }
 	// The next items, at most `most`; empty at the end. Keys are copied into the current memory context.
 	std::vector<Item> next(const Pipeline &pipeline, int most);
+	bool null_key() const noexcept { return null_key_; } // has come up
 	void release();
 
 private:

@@ -135,7 +135,9 @@ Undone try_batch(Fn fn) {
 	return undone;
 }
 
-void put_candidates(FunctionCallInfo fcinfo, const Pipeline &pipeline, const std::vector<Item> &items, std::optional<std::int64_t> count) {
+// A null key is told at the end: what has one is done before the run fails for it.
+void put_candidates(FunctionCallInfo fcinfo, const Pipeline &pipeline, const std::vector<Item> &items, bool null_key,
+                    std::optional<std::int64_t> count) {
 	ReturnSetInfo *const returned = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	as_owner(pipeline, [&] {
 		for (const Item &item : items) {
@@ -146,6 +148,12 @@ void put_candidates(FunctionCallInfo fcinfo, const Pipeline &pipeline, const std
 				tuplestore_putvalues(returned->setResult, returned->setDesc, values, nulls);
 			});
 		}
+		if (null_key)
+			call([&]() noexcept {
+				Datum values[3] = {};
+				bool nulls[] = {true, true, true};
+				tuplestore_putvalues(returned->setResult, returned->setDesc, values, nulls);
+			});
 	});
 }
 
@@ -165,7 +173,9 @@ BACKFILL_FUNCTION(pg_backfill_run_candidates) {
 	Candidates candidates;
 	try {
 		candidates.scan(run.pipeline, run.frame, CurrentMemoryContext, counts ? std::nullopt : std::optional(most));
-		put_candidates(fcinfo, run.pipeline, candidates.next(run.pipeline, most),
+		// Refuses a null key if there is no other.
+		const std::vector<Item> items = candidates.next(run.pipeline, most);
+		put_candidates(fcinfo, run.pipeline, items, candidates.null_key(),
 		               counts ? std::optional(candidates.count()) : std::nullopt);
 	} catch (...) {
 		candidates.release();

@@ -70,8 +70,10 @@ Connection::Connection(const std::string &target) {
 	// A value for dbname that is a connection string is taken apart; an empty one counts as not given, and what comes
 	// later wins over what comes earlier.
 	const char *const timeout = environment("PGCONNECT_TIMEOUT") ? "" : "10";
-	const char *const keys[] = {"connect_timeout", "dbname", "fallback_application_name", nullptr};
-	const char *const values[] = {timeout, target.c_str(), "pg_backfill", nullptr};
+	// A server that went away without a word is noticed within a minute or so.
+	const char *const keys[] = {"connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+	                            "dbname", "fallback_application_name", nullptr};
+	const char *const values[] = {timeout, "30", "10", "3", "60000", target.c_str(), "pg_backfill", nullptr};
 	handle_.reset(PQconnectdbParams(keys, values, 1));
 	if (handle_ == nullptr)
 		throw std::bad_alloc();

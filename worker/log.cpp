@@ -68,6 +68,10 @@ void open(Format format, Level least) {
 	own.logger.set_level(level_of(least));
 }
 
+void least(Level level) {
+	writer().logger.set_level(level_of(level));
+}
+
 void write(Level level, std::string_view event, std::initializer_list<Field> fields) {
 	Writer &own = writer();
 	const spdlog::level::level_enum how = level_of(level);

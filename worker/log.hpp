@@ -15,6 +15,8 @@ enum class Format { automatic, text, json }; // automatic: text on a terminal, J
 // result, only warnings and errors are written.
 void open(Format format, Level least);
 
+void least(Level level); // to be written, from now on
+
 // A number or a text. Never a payload, a body or a secret.
 struct Field {
 	std::string_view name;

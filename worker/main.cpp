@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <string>
@@ -35,7 +36,8 @@ void add_options(CLI::App &app, Options &options, Invocation &invocation) {
 	app.add_option("--log-format", options.format, "auto (text on a terminal, JSON lines otherwise), text or json")
 		->envname("PG_BACKFILL_LOG_FORMAT")->type_name("FORMAT")->transform(CLI::Transformer(formats, CLI::ignore_case));
 	app.add_option("--log-level", options.level, "debug, info, warning or error")
-		->envname("PG_BACKFILL_LOG_LEVEL")->type_name("LEVEL")->transform(CLI::Transformer(levels, CLI::ignore_case));
+		->envname("PG_BACKFILL_LOG_LEVEL")->type_name("LEVEL")->transform(CLI::Transformer(levels, CLI::ignore_case))
+		->each([&invocation](const std::string &) { invocation.log_level_given = true; });
 }
 
 ExitCode complain(ExitCode code, const char *message) {
@@ -60,7 +62,7 @@ ExitCode start(int argc, char **argv) {
 	Options options;
 	Invocation invocation;
 	add_options(app, options, invocation);
-	for (const auto add : {add_runs, add_outbox, add_load_reports, add_report, add_completion, add_version})
+	for (const auto add : {add_serve, add_run, add_replay, add_rehearse, add_runs, add_outbox, add_load_reports, add_report, add_completion, add_version})
 		add(app, invocation);
 	try {
 		app.parse(argc, argv);
@@ -81,5 +83,8 @@ ExitCode start(int argc, char **argv) {
 } // namespace
 
 int main(int argc, char **argv) {
+	// Times that go out and come back, possibly by another session, mean the same whatever a server's setting is. libpq
+	// sends it when it connects, and a pooler knows it.
+	setenv("PGDATESTYLE", "ISO", 1);
 	return static_cast<int>(start(argc, argv));
 }

@@ -165,7 +165,7 @@ DECLARE
 	r backfill.run;
 BEGIN
 	UPDATE backfill.run q
-	SET state = _finish_run.state, finished_at = backfill._clock(), lease_until = NULL,
+	SET state = _finish_run.state, finished_at = backfill._clock(), lease_until = NULL, done_ahead = '[]',
 		sqlstate = nullif(_finish_run.sqlstate, ''), error = nullif(_finish_run.error, '')
 	WHERE q.run_id = _finish_run.run_id AND q.lease_token = _finish_run.lease_token AND q.state = 'running'
 	RETURNING q.* INTO r;
@@ -209,6 +209,7 @@ BEGIN
 		PERFORM pg_notify('backfill_run', json_build_object('pipeline', p.name, 'run_id', r.run_id, 'changed', r.changed)::text);
 	END IF;
 	PERFORM backfill._new_live_run(d.pipeline_id, r.requested_by, false) FROM backfill.pipeline d WHERE d.after = p.pipeline_id AND d.enabled ORDER BY d.pipeline_id;
+	PERFORM pg_notify('backfill_request', d.name) FROM backfill.pipeline d WHERE d.after = p.pipeline_id AND d.enabled;
 END $$;
 COMMENT ON FUNCTION backfill._tell_downstream(backfill.run) IS 'what a run that succeeded starts';
 

@@ -99,6 +99,7 @@ BEGIN
 	INSERT INTO backfill.run (pipeline_id, replay_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, deliver, redo, requested_by, requested_at)
 	SELECT p.pipeline_id, wanted, 'replay', 'requested', s.slot_from, s.slot_to, s.slot_from, s.slot_to, moment, deliver, redo, backfill._caller(), moment
 	FROM backfill._slots(p.pipeline_id, bounds.replay_from, bounds.replay_to) s ORDER BY s.slot_from;
+	PERFORM pg_notify('backfill_request', p.name);
 	RETURN wanted;
 END $$;
 COMMENT ON FUNCTION backfill._request_replay(text, timestamp, timestamp, text, boolean, boolean) IS 'writes a replay and a requested run a slot; returns the open one, if there is one';

@@ -36,7 +36,7 @@ BEGIN
 		backfill.pause_replay(bigint), backfill.resume_replay(bigint), backfill.cancel_replay(bigint), backfill.narration(bigint),
 		backfill.check_health(text), backfill.set_alarm(text, text, boolean, double precision), backfill.accept_alarm(bigint, text),
 		backfill.set_retention(text, interval, interval), backfill.purge(text, integer),
-		backfill._next_requested(text), backfill.prove(text, integer), backfill.explain_item(text, text),
+		backfill._next_requested(text), backfill.prove(text, integer), backfill.explain_item(text, text), backfill.schedule(text, text), backfill.unschedule(text), backfill._check_schedule(text), backfill._cron_database(),
 		backfill.emit(text, text, jsonb, text, text), backfill.emit(text, text, jsonb, anyelement, text), backfill.count(text, text, numeric),
 		backfill.requeue(bigint, text), backfill.discard(bigint, text), backfill.resolve_unknown(bigint, boolean, text), backfill.resend(bigint, text, boolean),
 		backfill.publish(regclass, text), backfill._publish(regclass, text, text),
@@ -50,6 +50,14 @@ BEGIN
 		backfill.mark_unknown(bigint[], bigint, text, timestamptz), backfill.mark_inert(bigint[], bigint),
 		backfill.release(bigint[], bigint, timestamptz, text), backfill.abandon_claims()
 		TO backfill_worker;
+	-- Who may run every pipeline may also do it with the command line's help.
+	GRANT EXECUTE ON FUNCTION backfill.claim_run(text[], bigint, interval), backfill.run_candidates(bigint, bigint, text, integer, boolean),
+		backfill.check_batch(bigint, bigint, text[], timestamptz[]),
+		backfill.run_batch(bigint, bigint, text, text, bigint, text[], timestamptz[], integer[], text),
+		backfill.heartbeat_run(bigint, bigint, interval, bigint, jsonb, text[]),
+		backfill.finish_run(bigint, bigint, text, text, text, bigint, jsonb, text),
+		backfill.release_run(bigint, bigint, jsonb), backfill.pressure()
+		TO backfill_worker, backfill_operator;
 END $$;
 COMMENT ON FUNCTION backfill.create_roles() IS
 	'creates backfill_reader, backfill_operator, backfill_deliver and backfill_worker, which belong to the cluster, and gives them what they need here';

@@ -15,6 +15,7 @@ struct Invocation {
 	std::string target; // for Connection
 	std::string output = "table"; // table, json or csv
 	Configuration configuration;
+	bool log_level_given = false;
 	std::function<ExitCode()> action; // set by the subcommand that was named
 };
 
@@ -23,8 +24,12 @@ struct Invocation {
 void add_completion(CLI::App &app, Invocation &invocation);
 void add_load_reports(CLI::App &app, Invocation &invocation);
 void add_outbox(CLI::App &app, Invocation &invocation);
+void add_rehearse(CLI::App &app, Invocation &invocation);
+void add_replay(CLI::App &app, Invocation &invocation);
 void add_report(CLI::App &app, Invocation &invocation);
+void add_run(CLI::App &app, Invocation &invocation);
 void add_runs(CLI::App &app, Invocation &invocation);
+void add_serve(CLI::App &app, Invocation &invocation);
 void add_version(CLI::App &app, Invocation &invocation);
 
 } // namespace backfill::worker

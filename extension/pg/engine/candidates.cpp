@@ -13,7 +13,24 @@ extern "C" {
 
 namespace backfill::pg {
 
-static std::string sorted_query(const Pipeline &pipeline, bool resumes) {
+// The parameters that a scan has beyond its range.
+struct Resumption {
+	bool after;    // $3: a key, as text
+	bool by_parts; // $4: ranges beyond it
+};
+
+static std::string not_counted(const std::string &key, const std::string &collate, const Resumption &resumption) {
+	if (!resumption.after && !resumption.by_parts)
+		return "";
+	const std::string typed = "::" + key + collate;
+	return std::string(" WHERE ") + (resumption.after ? "c.k::" + key + " > $3::pg_catalog.text" + typed : "true") +
+	       (resumption.by_parts ? " AND NOT EXISTS (SELECT FROM pg_catalog.jsonb_array_elements($4::pg_catalog.jsonb) AS e(r) WHERE c.k::" +
+	                                  key + " > (e.r OPERATOR(pg_catalog.->>) 0)" + typed + " AND c.k::" + key +
+	                                  " <= (e.r OPERATOR(pg_catalog.->>) 1)" + typed + ")"
+	                            : "");
+}
+
+static std::string sorted_query(const Pipeline &pipeline, const Resumption &resumption, std::optional<int> most) {
 	const CandidateQuery query = candidate_query(pipeline.candidates);
 	const std::string key = format_type(pipeline.keys.oid());
 	// Sorted as keys are compared, whatever collation the query's column has.
@@ -24,21 +41,24 @@ static std::string sorted_query(const Pipeline &pipeline, bool resumes) {
 	// The line end closes a comment at the end of the query.
 	return "SELECT DISTINCT ON (1) c.k::" + key + collate + ", " + (query.has_time ? "c.t" : "NULL") +
 	       "::pg_catalog.timestamptz FROM (" + query.sql + "\n) AS c(k" + (query.has_time ? ", t" : "") + ")" +
-	       (resumes ? " WHERE c.k::" + key + " > $3::pg_catalog.text::" + key + collate : "") +
-	       " ORDER BY 1, 2 DESC NULLS LAST";
+	       not_counted(key, collate, resumption) +
+	       // A null key comes first, so that it is known of whatever is read after it. Behind a key there is none.
+	       (resumption.after ? " ORDER BY 1" : " ORDER BY 1 NULLS FIRST") + ", 2 DESC NULLS LAST" +
+	       (most ? " LIMIT " + std::to_string(*most) : "");
 }
 
-void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context) {
+void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context, std::optional<int> most) {
 	// The query may ask what it is a part of: a replay has other candidates than a live run.
 	const RunContext run(pipeline, frame);
 	as_owner(pipeline, [&] {
-		const bool resumes = frame.resume_after.has_value();
-		const std::string sql = sorted_query(pipeline, resumes);
+		const Resumption resumption{frame.resume_after.has_value(), frame.done_ahead != "[]"};
+		const std::string sql = sorted_query(pipeline, resumption, most);
 		with_spi([&] {
-			const Datum after = resumes ? Param::of(*frame.resume_after).value : 0;
+			const Datum after = Param::of(frame.resume_after.value_or("")).value;
+			const Datum done_ahead = Param::of(frame.done_ahead).value;
 			call([&]() noexcept {
-				Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID};
-				const int given = resumes ? 3 : 2;
+				Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID, TEXTOID};
+				const int given = resumption.by_parts ? 4 : resumption.after ? 3 : 2;
 				// Planned for the range it is given: without it, the planner takes any range for a large one.
 				SPIPlanPtr plan = SPI_prepare_cursor(sql.c_str(), given, types, CURSOR_OPT_CUSTOM_PLAN);
 				if (plan == nullptr)
@@ -46,8 +66,10 @@ void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryCon
 				ParamListInfo params = makeParamList(given);
 				params->params[0] = {TimestampTzGetDatum(frame.scan_from), false, PARAM_FLAG_CONST, TIMESTAMPTZOID};
 				params->params[1] = {TimestampTzGetDatum(frame.scan_to), false, PARAM_FLAG_CONST, TIMESTAMPTZOID};
-				if (resumes)
+				if (given > 2)
 					params->params[2] = {after, false, PARAM_FLAG_CONST, TEXTOID};
+				if (given > 3)
+					params->params[3] = {done_ahead, false, PARAM_FLAG_CONST, TEXTOID};
 
 				MemoryContext const old = MemoryContextSwitchTo(context);
 				CachedPlanSource *const source = static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
@@ -73,13 +95,18 @@ void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryCon
 std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
 	std::vector<Item> items;
 	items.reserve(static_cast<std::size_t>(most));
-	while (!null_key_ && static_cast<int>(items.size()) < most) {
+	while (static_cast<int>(items.size()) < most) {
 		Item item{};
+		bool is_null = false;
 		const bool found = call([&]() noexcept {
-			if (!tuplestore_gettupleslot(store_, true, false, slot_))
+			// The slot keeps the tuple until it gets the next one, and the caller's context may be reset by then.
+			MemoryContext const caller = MemoryContextSwitchTo(slot_->tts_mcxt);
+			const bool any = tuplestore_gettupleslot(store_, true, false, slot_);
+			MemoryContextSwitchTo(caller);
+			if (!any)
 				return false;
 			bool no_time = true;
-			item.key = slot_getattr(slot_, 1, &null_key_);
+			item.key = slot_getattr(slot_, 1, &is_null);
 			const Datum time = slot_getattr(slot_, 2, &no_time);
 			item.has_time = !no_time;
 			item.time = no_time ? 0 : DatumGetTimestampTz(time);
@@ -87,8 +114,10 @@ std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
 		});
 		if (!found)
 			break;
-		if (null_key_)
-			continue; // nulls sort last: what has a key is handed out first
+		if (is_null) {
+			null_key_ = true; // what has a key is handed out first
+			continue;
+		}
 		item.key = pipeline.keys.copy(item.key);
 		items.push_back(item);
 	}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "pg/engine/run_context.hpp"
@@ -15,11 +16,13 @@ namespace backfill::pg {
 // the transactions of the run. A key that came up more than once keeps its newest time.
 class Candidates {
 public:
-	// Runs the candidate query as the pipeline's owner. What outlives the transaction is in `context`.
-	void scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context);
+	// Runs the candidate query as the pipeline's owner. What outlives the transaction is in `context`. most: of the first
+	// keys, if given.
+	void scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context, std::optional<int> most = std::nullopt);
 	std::int64_t count() const noexcept { return count_; }
 	// The next items, at most `most`; empty at the end. Keys are copied into the current memory context.
 	std::vector<Item> next(const Pipeline &pipeline, int most);
+	bool null_key() const noexcept { return null_key_; } // has come up
 	void release();
 
 private:

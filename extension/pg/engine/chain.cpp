@@ -1,6 +1,7 @@
 #include "pg/engine/chain.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "pg/engine/outcome_type.hpp"
 
@@ -24,6 +25,25 @@ struct Chain::Turn {
 // An item of a step that is made again failed without an SQL error.
 struct RedoFailed {
 	core::Verdict verdict;
+};
+
+// Gives each event that a step adds its item's part of the time.
+class Stopwatch {
+public:
+	Stopwatch(std::vector<StepEvent> &events, std::size_t items) : events_(events), from_(events.size()), items_(items) {}
+	~Stopwatch() {
+		const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - started_;
+		for (std::size_t i = from_; i < events_.size(); ++i)
+			events_[i].milliseconds = took.count() / static_cast<double>(items_);
+	}
+	Stopwatch(const Stopwatch &) = delete;
+	Stopwatch &operator=(const Stopwatch &) = delete;
+
+private:
+	const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+	std::vector<StepEvent> &events_;
+	std::size_t from_;
+	std::size_t items_;
 };
 
 int careful_batch(const Pipeline &pipeline) {
@@ -167,6 +187,7 @@ void Chain::take_step(Step &step, std::vector<Turn> &turns) {
 		}
 	if (live.empty())
 		return;
+	const Stopwatch stopwatch(report_.events, live.size());
 	const std::vector<int> before = again_ || is_redone(step) ? members : lacking(step, *items_, members);
 	std::vector<int> todo;
 	for (const int i : live) {
@@ -303,6 +324,22 @@ void Chain::decide(const Step &step, Turn &turn, const core::Verdict &verdict, c
 		event.message = error->message;
 	}
 	report_.events.push_back(std::move(event));
+}
+
+std::vector<int> first_lacking(Pipeline &pipeline, const RunFrame &frame, const std::vector<Item> &items) {
+	RunContext context(pipeline, frame);
+	core::FailurePattern nothing_tried;
+	return as_owner(pipeline, [&] { return Chain(pipeline, context, nothing_tried).first_lacking(items); });
+}
+
+BatchReport process(Pipeline &pipeline, const RunFrame &frame, const std::vector<Item> &items, const std::vector<int> &members,
+                    const std::vector<int> &first, core::FailurePattern &pattern) {
+	RunContext context(pipeline, frame);
+	return as_owner(pipeline, [&] {
+		// A deferred violation fails its own item now, and not the whole batch at commit.
+		with_spi([] { call([]() noexcept { SPI_execute("SET CONSTRAINTS ALL IMMEDIATE", false, 0); }); });
+		return Chain(pipeline, context, pattern).process(items, members, first);
+	});
 }
 
 } // namespace backfill::pg

@@ -17,6 +17,7 @@ struct StepEvent {
 	core::Decision decision;
 	std::string sqlstate; // empty unless an SQL error
 	std::string message;
+	double milliseconds = 0; // an item's part of the time that the step took
 };
 
 // What became of a set of items.
@@ -90,6 +91,12 @@ private:
 	bool again_ = false;
 	std::function<void(int, bool)> watcher_;
 };
+
+// The two turns of a set of items, as the pipeline's owner: what they lack, in the run's context, and the way through the
+// chain, in the transaction that is open.
+std::vector<int> first_lacking(Pipeline &pipeline, const RunFrame &frame, const std::vector<Item> &items);
+BatchReport process(Pipeline &pipeline, const RunFrame &frame, const std::vector<Item> &items, const std::vector<int> &members,
+                    const std::vector<int> &first, core::FailurePattern &pattern);
 
 // So many items fit into a transaction even if each of them needs a subtransaction of its own at each step.
 int careful_batch(const Pipeline &pipeline);

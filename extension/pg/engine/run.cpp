@@ -99,7 +99,7 @@ void Run::drive() {
 		break_off("check of step \"" + check.step + "\" wrote",
 		          "A check only reads: move what it writes into the step's work.");
 	} catch (const NearlyAllFail &failure) {
-		break_off("nearly all items fail at step \"" + failure.step + "\" with SQLSTATE " + failure.sqlstate,
+		break_off(core::FailurePattern::describe({failure.step, failure.sqlstate}),
 		          "Mend the cause and run it again; SELECT * FROM backfill.narration(" + std::to_string(id()) +
 		              ") shows the errors.");
 	} catch (const core::Error &error) {
@@ -130,8 +130,7 @@ void Run::take_page(const std::vector<Item> &items) {
 	transaction([&] {
 		call([]() noexcept { CHECK_FOR_INTERRUPTS(); });
 		hold();
-		RunContext context(pipeline_, frame_);
-		first = as_owner(pipeline_, [&] { return Chain(pipeline_, context, pattern_).first_lacking(items); });
+		first = first_lacking(pipeline_, frame_, items);
 	});
 	std::vector<int> work_list;
 	for (std::size_t i = 0; i < items.size(); ++i)
@@ -168,13 +167,7 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 	try {
 		transaction([&] {
 			hold();
-			RunContext context(pipeline_, frame_);
-			Chain chain(pipeline_, context, pattern_);
-			as_owner(pipeline_, [&] {
-				// A deferred violation fails its own item now, and not the whole batch at commit.
-				with_spi([] { call([]() noexcept { SPI_execute("SET CONSTRAINTS ALL IMMEDIATE", false, 0); }); });
-				report = chain.process(items, members, first);
-			});
+			report = process(pipeline_, frame_, items, members, first, pattern_);
 			record_.write_batch(frame_, report, settings::keep_all_events());
 			so_far.tally.add(report.tally);
 			if (TransactionIdIsValid(GetTopTransactionIdIfAny()))

@@ -22,6 +22,7 @@ struct RunFrame {
 	TimestampTz scan_from = 0;
 	TimestampTz scan_to = 0;
 	std::optional<std::string> resume_after; // key, as text, of the last item that is already counted
+	std::string done_ahead = "[]"; // ranges of keys beyond it that are counted too: JSON array of [after, upto]
 };
 
 // What this backend works on at this moment, for functions that are called inside a step. One at a time.

@@ -10,7 +10,7 @@ using core::Tally;
 // A statement of the engine that returns a row of backfill.run.
 #define RUN_COLUMNS                                                                                                     \
 	"run_id, lease_token, mode, deliver, redo = 'all', run_time, window_from, window_to, scan_from, scan_to, "          \
-	"resume_after, candidates, changed, unchanged, skipped, failed, newly_failed, step_counts::text"
+	"resume_after, candidates, changed, unchanged, skipped, failed, newly_failed, step_counts::text, done_ahead::text"
 
 static RunFrame frame_of(const Result &row) {
 	RunFrame frame;
@@ -25,6 +25,7 @@ static RunFrame frame_of(const Result &row) {
 	frame.scan_from = row.timestamptz(0, 9);
 	frame.scan_to = row.timestamptz(0, 10);
 	frame.resume_after = row.text_or_null(0, 11);
+	frame.done_ahead = row.text(0, 19);
 	return frame;
 }
 
@@ -175,6 +176,30 @@ bool RunRecord::hold(const RunFrame &frame) const {
 		return with_spi([&] {
 			static constinit Statement statement("SELECT backfill._hold_run($1, $2)");
 			return statement.run({Param::of(frame.run_id), Param::of(frame.lease_token)}).boolean(0, 1);
+		});
+	});
+}
+
+RunFrame RunRecord::held(std::int64_t run_id, std::int64_t token) const {
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT " RUN_COLUMNS " FROM backfill._held_run($1, $2)");
+			return frame_of(statement.run({Param::of(run_id), Param::of(token)}));
+		});
+	});
+}
+
+bool RunRecord::count_batch(const RunFrame &frame, const Range &range, const Tally &tally) const {
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT backfill._count_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
+			return statement
+				.run({Param::of(frame.run_id), Param::of(frame.lease_token), Param::of(range.after), Param::of(range.upto),
+			          Param::of(range.done), Param::of(tally.items(ItemResult::changed)),
+			          Param::of(tally.items(ItemResult::unchanged)), Param::of(tally.items(ItemResult::skipped)),
+			          Param::of(tally.items(ItemResult::failed)), Param::of(tally.newly_failed()),
+			          Param::of(tally.steps_as_json())})
+				.boolean(0, 1);
 		});
 	});
 }

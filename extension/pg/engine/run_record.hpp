@@ -13,6 +13,13 @@ struct Progress {
 	std::int64_t candidates = 0;
 };
 
+// Keys (after, upto] that a batch of a shared run stands for.
+struct Range {
+	std::optional<std::string> after; // nothing: from the first on
+	std::string upto;
+	std::int64_t done = 0; // items of it that lacked nothing, and were not given
+};
+
 // The rows that a run writes about itself, as the engine. For people: nothing here decides what is skipped.
 class RunRecord {
 public:
@@ -33,6 +40,10 @@ public:
 	bool write_progress(const RunFrame &frame, const Progress &progress, const std::optional<std::string> &last_key) const;
 	// Keeps the run ours until the transaction ends, without writing; false: it is not any more.
 	bool hold(const RunFrame &frame) const;
+	// A run that several sessions share, which stays this holder's until the transaction ends; throws if it is not.
+	RunFrame held(std::int64_t run_id, std::int64_t token) const;
+	// Adds a batch of such a run to it; false: it is not ours any more.
+	bool count_batch(const RunFrame &frame, const Range &range, const core::Tally &tally) const;
 	// Closes the run. sqlstate and error: what ended it early, else empty.
 	void finish(const RunFrame &frame, const std::string &state, const std::string &sqlstate, const std::string &error) const;
 	// After a live run, in a transaction of its own.

@@ -42,14 +42,15 @@ ISOLATION_OPTS  = --inputdir=test --outputdir=build/isolation $(LOAD_EXTENSIONS)
 STD             = -std=c++20
 WARN            = -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror
 SERVER_INCLUDE  = -Iextension -isystem $(includedir_server)
-WORKER_INCLUDE  = -Iextension -I. -isystem $(libpq_srcdir) -DPG_BACKFILL_VERSION='"$(RELEASE)"'
-PG_CPPFLAGS     = $(SERVER_INCLUDE) -MMD -MP
+WORKER_DEFINES  = $(shell pkg-config --cflags spdlog)
+WORKER_INCLUDE  = -Iextension -I. -isystem $(libpq_srcdir) $(WORKER_DEFINES) -DPG_BACKFILL_VERSION='"$(RELEASE)"'
+PG_CPPFLAGS     = $(SERVER_INCLUDE) -DPG_BACKFILL_VERSION='"$(RELEASE)"' -MMD -MP
 PG_CXXFLAGS     = $(STD) $(WARN) -Wno-register -O2 -fvisibility=hidden -fvisibility-inlines-hidden
 EXPORTS         = extension/exports.map
 SHLIB_LINK      = -lstdc++ -Wl,--version-script=$(EXPORTS)
 LEADS_LINK      = -lpugixml -lsimdjson
 WORKER_CFLAGS   = $(STD) $(WARN) -O2 -g -MMD -MP $(WORKER_INCLUDE)
-WORKER_LIBS     = $(libpq)
+WORKER_LIBS     = $(libpq) $(shell pkg-config --libs spdlog) -lcpp-httplib
 UNIT_CFLAGS     = $(STD) $(WARN) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Iextension
 FUZZ_CFLAGS     = $(UNIT_CFLAGS) -fsanitize=fuzzer-no-link
 FUZZ_SECONDS   ?= 600
@@ -176,7 +177,7 @@ lint-clang:
 	@status=0; \
 	$(call clang_accepts,$(CORE_SRCS) $(BUREAU_SRCS) $(UNIT_SRCS) test/bench/reader_bench.cpp,-Iextension) || status=1; \
 	$(call clang_accepts,$(BOUNDARY_SRCS) $(ENGINE_SRCS) $(LEADS_SRCS),-Wno-register $(SERVER_INCLUDE)) || status=1; \
-	$(call clang_accepts,$(WORKER_SRCS),-Iextension -I. -isystem $(libpq_srcdir) -DPG_BACKFILL_VERSION=\"$(RELEASE)\") || status=1; \
+	$(call clang_accepts,$(WORKER_SRCS),-Iextension -I. -isystem $(libpq_srcdir) $(WORKER_DEFINES) -DPG_BACKFILL_VERSION=\"$(RELEASE)\") || status=1; \
 	exit $$status
 
 bench: installed build/bench/reader ## measurements, and the targets beside them (BENCH=full: large tables)

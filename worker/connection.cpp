@@ -1,6 +1,12 @@
 #include "worker/connection.hpp"
 
+#include <cerrno>
+
 #include <libpq-fe.h>
+#include <poll.h>
+
+#include "worker/configuration.hpp"
+#include "worker/stop.hpp"
 
 namespace backfill::worker {
 
@@ -18,14 +24,40 @@ struct Clear {
 };
 using Result = std::unique_ptr<PGresult, Clear>;
 
-std::vector<Row> rows_of(const PGresult *result) {
-	std::vector<Row> rows(static_cast<size_t>(PQntuples(result)));
+Table table_of(const PGresult *result) {
+	Table table;
+	for (int column = 0; column < PQnfields(result); ++column) {
+		table.columns.emplace_back(PQfname(result, column));
+		table.types.push_back(PQftype(result, column));
+	}
+	table.rows.resize(static_cast<size_t>(PQntuples(result)));
 	for (int row = 0; row < PQntuples(result); ++row)
 		for (int column = 0; column < PQnfields(result); ++column) {
 			const bool null = PQgetisnull(result, row, column) != 0;
-			rows[static_cast<size_t>(row)].push_back(null ? Value() : Value(PQgetvalue(result, row, column)));
+			table.rows[static_cast<size_t>(row)].push_back(null ? Value() : Value(PQgetvalue(result, row, column)));
 		}
-	return rows;
+	return table;
+}
+
+std::string field(const PGresult *result, int code) {
+	const char *const text = PQresultErrorField(result, code);
+	return text == nullptr ? std::string() : text;
+}
+
+// Without DETAIL: it quotes data.
+std::string message_of(const PGresult *result) {
+	const std::string hint = field(result, PG_DIAG_MESSAGE_HINT);
+	return field(result, PG_DIAG_MESSAGE_PRIMARY) + (hint.empty() ? "" : "\nHINT:  " + hint);
+}
+
+Result checked(pg_conn *handle, PGresult *raw) {
+	Result result(raw);
+	const ExecStatusType status = PQresultStatus(result.get());
+	if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
+		return result;
+	if (PQstatus(handle) != CONNECTION_OK || result == nullptr)
+		throw ConnectionError(trimmed(PQerrorMessage(handle)));
+	throw QueryError(message_of(result.get()), field(result.get(), PG_DIAG_SQLSTATE));
 }
 
 } // namespace
@@ -35,33 +67,108 @@ void Connection::Close::operator()(pg_conn *handle) const noexcept {
 }
 
 Connection::Connection(const std::string &target) {
-	// A value for dbname that is a connection string is taken apart; an empty one counts as not given.
-	const char *const keys[] = {"dbname", "fallback_application_name", nullptr};
-	const char *const values[] = {target.c_str(), "pg_backfill", nullptr};
+	// A value for dbname that is a connection string is taken apart; an empty one counts as not given, and what comes
+	// later wins over what comes earlier.
+	const char *const timeout = environment("PGCONNECT_TIMEOUT") ? "" : "10";
+	// A server that went away without a word is noticed within a minute or so.
+	const char *const keys[] = {"connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+	                            "dbname", "fallback_application_name", nullptr};
+	const char *const values[] = {timeout, "30", "10", "3", "60000", target.c_str(), "pg_backfill", nullptr};
 	handle_.reset(PQconnectdbParams(keys, values, 1));
 	if (handle_ == nullptr)
 		throw std::bad_alloc();
 	if (PQstatus(handle_.get()) != CONNECTION_OK)
 		throw ConnectionError(trimmed(PQerrorMessage(handle_.get())));
+	on_notice([](const std::string &, const std::string &) {});
 }
 
-std::vector<Row> Connection::query(const std::string &sql, const std::vector<Value> &parameters) {
+Table Connection::table(const std::string &sql, const std::vector<Value> &parameters) {
 	std::vector<const char *> values;
 	for (const Value &parameter : parameters)
 		values.push_back(parameter ? parameter->c_str() : nullptr);
-	const Result result(PQexecParams(handle_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr,
-	                                 values.data(), nullptr, nullptr, 0));
-	const ExecStatusType status = PQresultStatus(result.get());
-	if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
-		return rows_of(result.get());
-	const std::string message = trimmed(PQerrorMessage(handle_.get()));
-	if (PQstatus(handle_.get()) != CONNECTION_OK)
-		throw ConnectionError(message);
-	throw QueryError(message);
+	return table_of(checked(handle_.get(), PQexecParams(handle_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr,
+	                                                    values.data(), nullptr, nullptr, 0))
+	                    .get());
+}
+
+std::vector<Row> Connection::query(const std::string &sql, const std::vector<Value> &parameters) {
+	return table(sql, parameters).rows;
+}
+
+Value Connection::value(const std::string &sql, const std::vector<Value> &parameters) {
+	return query(sql, parameters).at(0).at(0);
+}
+
+Table Connection::table_of_bytes(const std::string &sql, const std::string &bytes, const std::vector<Value> &parameters) {
+	constexpr Oid bytea = 17;
+	std::vector<const char *> values{bytes.data()};
+	std::vector<int> lengths{static_cast<int>(bytes.size())}, formats{1};
+	std::vector<Oid> types{bytea};
+	for (const Value &parameter : parameters) {
+		values.push_back(parameter ? parameter->c_str() : nullptr);
+		lengths.push_back(0);
+		formats.push_back(0);
+		types.push_back(0);
+	}
+	return table_of(checked(handle_.get(), PQexecParams(handle_.get(), sql.c_str(), static_cast<int>(values.size()), types.data(),
+	                                                    values.data(), lengths.data(), formats.data(), 0))
+	                    .get());
+}
+
+void Connection::on_notice(Notice notice) {
+	notice_ = std::make_unique<Notice>(std::move(notice));
+	PQsetNoticeReceiver(
+		handle_.get(),
+		[](void *own, const PGresult *result) {
+			(*static_cast<Notice *>(own))(field(result, PG_DIAG_SEVERITY_NONLOCALIZED), message_of(result));
+		},
+		notice_.get());
+}
+
+void Connection::cancel() noexcept {
+	PGcancel *const cancel = PQgetCancel(handle_.get());
+	char error[256];
+	if (cancel != nullptr)
+		PQcancel(cancel, error, sizeof error);
+	PQfreeCancel(cancel);
+}
+
+bool Connection::take_notifications() {
+	if (PQconsumeInput(handle_.get()) == 0)
+		throw ConnectionError(trimmed(PQerrorMessage(handle_.get())));
+	bool any = false;
+	while (PGnotify *const notification = PQnotifies(handle_.get())) {
+		PQfreemem(notification);
+		any = true;
+	}
+	return any;
+}
+
+bool Connection::wait(std::chrono::milliseconds longest) {
+	if (take_notifications())
+		return true;
+	pollfd files[] = {{PQsocket(handle_.get()), POLLIN, 0}, {stop::descriptor(), POLLIN, 0}};
+	if (poll(files, 2, static_cast<int>(longest.count())) < 0 && errno != EINTR)
+		throw ConnectionError("poll failed");
+	return files[0].revents != 0 && take_notifications();
 }
 
 std::string Connection::database() const {
 	return PQdb(handle_.get());
+}
+
+std::string array_literal(const std::vector<std::string> &texts) {
+	std::string literal = "{";
+	for (const std::string &text : texts) {
+		literal += literal.size() == 1 ? "\"" : ",\"";
+		for (const char c : text) {
+			if (c == '"' || c == '\\')
+				literal += '\\';
+			literal += c;
+		}
+		literal += '"';
+	}
+	return literal + "}";
 }
 
 } // namespace backfill::worker

@@ -1,56 +1,90 @@
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <map>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
+#include "worker/command/command.hpp"
 #include "worker/connection.hpp"
+#include "worker/log.hpp"
+#include "worker/stop.hpp"
 #include "worker/version.hpp"
 
 namespace {
 
 using namespace backfill::worker;
 
-// What a script that calls the program may rely on.
-enum Exit { done = 0, failed = 1, usage = 2, cannot_connect = 3, version_mismatch = 4 };
+// Flags, then the environment, then the file, each for what the one before leaves open.
+struct Options {
+	std::string file;
+	log::Format format = log::Format::automatic;
+	log::Level level = log::Level::info;
+};
 
-void print_version(const std::string &target) {
-	Connection connection(target);
-	const std::string extension = require_same_version(connection);
-	std::printf("program    %s\nextension  %s (database \"%s\")\n", own_version().c_str(), extension.c_str(),
-	            connection.database().c_str());
+const std::map<std::string, log::Format> formats{
+	{"auto", log::Format::automatic}, {"text", log::Format::text}, {"json", log::Format::json}};
+const std::map<std::string, log::Level> levels{
+	{"debug", log::Level::debug}, {"info", log::Level::info}, {"warning", log::Level::warning}, {"error", log::Level::error}};
+
+void add_options(CLI::App &app, Options &options, Invocation &invocation) {
+	app.add_option("-d,--dbname", invocation.target, "Database name, key=value pairs or URI; else libpq's environment decides")
+		->type_name("CONNINFO");
+	app.add_option("-c,--config", options.file, "Configuration file (TOML)")
+		->envname("PG_BACKFILL_CONFIG")->type_name("FILE");
+	app.add_option("-o,--output", invocation.output, "How results are printed: table, json or csv")
+		->envname("PG_BACKFILL_OUTPUT")->type_name("FORMAT")->check(CLI::IsMember({"table", "json", "csv"}));
+	app.add_option("--log-format", options.format, "auto (text on a terminal, JSON lines otherwise), text or json")
+		->envname("PG_BACKFILL_LOG_FORMAT")->type_name("FORMAT")->transform(CLI::Transformer(formats, CLI::ignore_case));
+	app.add_option("--log-level", options.level, "debug, info, warning or error")
+		->envname("PG_BACKFILL_LOG_LEVEL")->type_name("LEVEL")->transform(CLI::Transformer(levels, CLI::ignore_case))
+		->each([&invocation](const std::string &) { invocation.log_level_given = true; });
 }
 
-int complain(Exit code, const char *message) {
+ExitCode complain(ExitCode code, const char *message) {
 	std::fprintf(stderr, "pg_backfill: %s\n", message);
 	return code;
+}
+
+ExitCode run(Invocation &invocation, const Options &options) {
+	if (!options.file.empty())
+		invocation.configuration = Configuration::read(options.file);
+	log::open(options.format, options.level);
+	stop::catch_signals();
+	return invocation.action();
+}
+
+ExitCode start(int argc, char **argv) {
+	CLI::App app("Drives the runs of pg_backfill, delivers their messages and shows what is going on.", "pg_backfill");
+	app.require_subcommand(1);
+	app.footer("Exit codes: 0 done, 1 some items failed, 2 usage, 3 cannot connect, 4 version mismatch,\n"
+	           "5 nothing sent because it was suppressed");
+	app.fallthrough();
+	Options options;
+	Invocation invocation;
+	add_options(app, options, invocation);
+	for (const auto add : {add_serve, add_run, add_replay, add_rehearse, add_runs, add_outbox, add_load_reports, add_report, add_completion, add_version})
+		add(app, invocation);
+	try {
+		app.parse(argc, argv);
+		return run(invocation, options);
+	} catch (const CLI::ParseError &e) {
+		return app.exit(e) == 0 ? ExitCode::done : ExitCode::usage;
+	} catch (const ConfigurationError &e) {
+		return complain(ExitCode::usage, e.what());
+	} catch (const ConnectionError &e) {
+		return complain(ExitCode::cannot_connect, e.what());
+	} catch (const VersionMismatch &e) {
+		return complain(ExitCode::version_mismatch, e.what());
+	} catch (const std::exception &e) {
+		return complain(ExitCode::some_failed, e.what());
+	}
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-	CLI::App app("Drives the runs of pg_backfill and shows what is going on.", "pg_backfill");
-	app.require_subcommand(1);
-	app.footer("Exit codes: 0 done, 1 failed, 2 usage, 3 cannot connect, 4 version mismatch");
-	app.fallthrough();
-
-	std::string target;
-	app.add_option("-d,--dbname", target, "Database name, key=value pairs or URI; else libpq's environment decides")
-		->type_name("CONNINFO");
-	app.add_subcommand("version", "Print the versions of program and extension; fail unless they are the same")
-		->callback([&] { print_version(target); })
-		->footer("Example: pg_backfill version --dbname 'host=db.example dbname=leads'");
-
-	try {
-		app.parse(argc, argv);
-		return done;
-	} catch (const CLI::ParseError &e) {
-		return app.exit(e) == 0 ? done : usage;
-	} catch (const ConnectionError &e) {
-		return complain(cannot_connect, e.what());
-	} catch (const VersionMismatch &e) {
-		return complain(version_mismatch, e.what());
-	} catch (const std::exception &e) {
-		return complain(failed, e.what());
-	}
+	// Times that go out and come back, possibly by another session, mean the same whatever a server's setting is. libpq
+	// sends it when it connects, and a pooler knows it.
+	setenv("PGDATESTYLE", "ISO", 1);
+	return static_cast<int>(start(argc, argv));
 }

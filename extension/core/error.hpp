@@ -15,6 +15,7 @@ enum class ErrorCode {
 	in_transaction,   // 25001 active_sql_transaction
 	wrong_type,       // 42804 datatype_mismatch
 	duplicate,        // 42710 duplicate_object
+	lease_lost,       // LE001: a run or a claim belongs to another holder
 };
 
 // A failure that a person can mend: message in PostgreSQL's style (lower case, no period), hint as whole sentences.

@@ -21,7 +21,11 @@ public:
 	bool counts(const std::string &item) const { return !std::binary_search(ignored_.begin(), ignored_.end(), item); }
 
 	void attempted(const std::string &step, std::int64_t items) { attempted_[step] += items; }
-	void failed(const std::string &step, const std::string &sqlstate) { ++failed_[{step, sqlstate}]; }
+	void failed(const std::string &step, const std::string &sqlstate, std::int64_t items = 1) { failed_[{step, sqlstate}] += items; }
+
+	// Items by step, and by step and SQLSTATE.
+	const std::map<std::string, std::int64_t> &attempted() const noexcept { return attempted_; }
+	const std::map<std::pair<std::string, std::string>, std::int64_t> &failed() const noexcept { return failed_; }
 
 	// The step and SQLSTATE that nearly all items fail with, if there is one.
 	const std::pair<std::string, std::string> *broken() const {
@@ -32,6 +36,11 @@ public:
 				return &key;
 		}
 		return nullptr;
+	}
+
+	// What a run says that ends for it.
+	static std::string describe(const std::pair<std::string, std::string> &broken) {
+		return "nearly all items fail at step \"" + broken.first + "\" with SQLSTATE " + broken.second;
 	}
 
 private:

@@ -7,13 +7,11 @@ std::optional<Mode> read_mode(std::string_view name) noexcept {
 		return Mode::live;
 	if (name == "replay")
 		return Mode::replay;
-	if (name == "rehearsal")
-		return Mode::rehearsal;
 	return std::nullopt;
 }
 
 std::optional<std::string_view> suppression(const Emission &emission) noexcept {
-	if (emission.mode != Mode::live && emission.opted_in)
+	if (emission.mode == Mode::replay && emission.opted_in)
 		return std::nullopt;
 	if (emission.mode == Mode::replay)
 		return "replay";

@@ -49,6 +49,8 @@ static int sqlstate_of(core::ErrorCode code) noexcept {
 		return ERRCODE_DATATYPE_MISMATCH;
 	case core::ErrorCode::duplicate:
 		return ERRCODE_DUPLICATE_OBJECT;
+	case core::ErrorCode::lease_lost:
+		return MAKE_SQLSTATE('L', 'E', '0', '0', '1');
 	}
 	return ERRCODE_INTERNAL_ERROR;
 }

@@ -51,6 +51,16 @@ Param Param::of(const std::vector<std::optional<TimestampTz>> &values) {
 	        })};
 }
 
+Param Param::of(const std::vector<int> &values) {
+	const int count = static_cast<int>(values.size());
+	return {INT4ARRAYOID, call([&]() noexcept {
+		        Datum *const elements = static_cast<Datum *>(palloc(sizeof(Datum) * (count + 1)));
+		        for (int i = 0; i < count; ++i)
+			        elements[i] = Int32GetDatum(values[i]);
+		        return PointerGetDatum(construct_array(elements, count, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	        })};
+}
+
 bool Result::is_null(std::uint64_t row, int column) const {
 	bool null = true;
 	call([&]() noexcept { SPI_getbinval(table_->vals[row], table_->tupdesc, column, &null); });

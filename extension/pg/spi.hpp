@@ -29,6 +29,7 @@ struct Param {
 	static Param of(const std::vector<std::string> &values); // text[]
 	static Param of(const std::vector<std::int64_t> &values); // bigint[]
 	static Param of(const std::vector<std::optional<TimestampTz>> &values); // timestamptz[]
+	static Param of(const std::vector<int> &values);          // integer[]
 	static Param timestamptz(TimestampTz value) { return {TIMESTAMPTZOID, TimestampTzGetDatum(value)}; }
 	static Param null(Oid type) { return {type, 0, true}; }
 };

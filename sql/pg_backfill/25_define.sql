@@ -102,6 +102,10 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'Use hour, day, week or month.';
 	END IF;
 	PERFORM now() AT TIME ZONE timezone;
+	-- An abbreviation such as IST is good for that, and a session, as the steps run in, cannot have it.
+	IF timezone !~ '[0-9]' AND NOT EXISTS (SELECT FROM pg_timezone_names z WHERE lower(z.name) = lower(timezone)) THEN
+		RAISE EXCEPTION 'time zone' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
 	PERFORM now() - lookback, now() - max_catchup, now() - delivery_max_age;
 EXCEPTION WHEN datetime_field_overflow THEN
 	RAISE EXCEPTION 'an interval is longer than the calendar'
@@ -194,6 +198,8 @@ BEGIN
 					FROM backfill.pipeline p WHERE p.after = _drop_pipeline.pipeline_id);
 	END IF;
 	DELETE FROM backfill.pipeline p WHERE p.pipeline_id = _drop_pipeline.pipeline_id;
+	-- Its messages and counters stay for as long as they would have.
+	INSERT INTO backfill.retention (pipeline) VALUES (pipeline_name) ON CONFLICT ON CONSTRAINT retention_pkey DO NOTHING;
 END $$;
 COMMENT ON FUNCTION backfill._drop_pipeline(integer) IS 'removes a pipeline with its steps and the record of its runs';
 

@@ -43,6 +43,7 @@ CREATE TABLE backfill.run (
 	lease_token  bigint NOT NULL DEFAULT 0,
 	lease_until  timestamptz,
 	resume_after text,
+	done_ahead   jsonb NOT NULL DEFAULT '[]',
 	candidates   bigint NOT NULL DEFAULT 0,
 	changed      bigint NOT NULL DEFAULT 0,
 	unchanged    bigint NOT NULL DEFAULT 0,
@@ -86,6 +87,7 @@ COMMENT ON COLUMN backfill.run.newly_failed IS 'of the failed items of a live ru
 COMMENT ON COLUMN backfill.run.lease_token IS 'grows with every holder; only the current holder may write the run';
 COMMENT ON COLUMN backfill.run.lease_until IS 'when the run counts as crashed, unless its holder extends it';
 COMMENT ON COLUMN backfill.run.resume_after IS 'key, as text, of the last item that the counts include';
+COMMENT ON COLUMN backfill.run.done_ahead IS 'array of [after, upto]: ranges of keys beyond resume_after that the counts include, when several sessions share the run';
 COMMENT ON COLUMN backfill.run.step_counts IS 'array of {step, status, reason, items}; see the view run_step_count';
 
 -- A row holds all items of a batch that were decided alike, since a row an item would cost more than most steps' work.

@@ -8,8 +8,8 @@ CREATE TABLE backfill.item_failure (
 	first_window timestamptz NOT NULL,
 	last_window  timestamptz NOT NULL,
 	item_time    timestamptz,
-	scan_from    timestamptz NOT NULL,
-	scan_to      timestamptz NOT NULL,
+	scan_from    timestamptz,
+	scan_to      timestamptz,
 	PRIMARY KEY (pipeline_id, item)
 );
 COMMENT ON TABLE backfill.item_failure IS 'items whose last live turn failed, and in how many windows in a row';
@@ -233,10 +233,13 @@ DECLARE
 	r backfill.run;
 BEGIN
 	UPDATE backfill.run q
-	SET state = _finish_run.state, finished_at = backfill._clock(), lease_until = NULL,
+	SET state = _finish_run.state, finished_at = backfill._clock(), lease_until = NULL, done_ahead = '[]',
 		sqlstate = nullif(_finish_run.sqlstate, ''), error = nullif(_finish_run.error, '')
 	WHERE q.run_id = _finish_run.run_id AND q.lease_token = _finish_run.lease_token AND q.state = 'running'
 	RETURNING q.* INTO r;
+	IF r.mode = 'live' THEN
+		PERFORM backfill._watch_run(r);
+	END IF;
 	IF r.mode = 'live' AND r.state = 'succeeded' THEN
 		UPDATE backfill.pipeline p SET watermark = r.next_watermark
 		WHERE p.pipeline_id = r.pipeline_id AND p.watermark IS DISTINCT FROM r.next_watermark;
@@ -244,7 +247,8 @@ BEGIN
 		PERFORM backfill._tell_summary(r);
 		-- The next slot that was missed, or the present one.
 		IF r.catches_up THEN
-			PERFORM backfill._new_live_run(r.pipeline_id, r.requested_by, false) FROM backfill.pipeline p WHERE p.pipeline_id = r.pipeline_id AND p.enabled;
+			PERFORM backfill._new_live_run(r.pipeline_id, r.requested_by, false), pg_notify('backfill_request', p.name)
+			FROM backfill.pipeline p WHERE p.pipeline_id = r.pipeline_id AND p.enabled;
 		END IF;
 	END IF;
 	-- A replay whose last slot failed has changed what the others changed.
@@ -278,6 +282,7 @@ BEGIN
 		PERFORM pg_notify('backfill_run', json_build_object('pipeline', p.name, 'run_id', r.run_id, 'changed', r.changed)::text);
 	END IF;
 	PERFORM backfill._new_live_run(d.pipeline_id, r.requested_by, false) FROM backfill.pipeline d WHERE d.after = p.pipeline_id AND d.enabled ORDER BY d.pipeline_id;
+	PERFORM pg_notify('backfill_request', d.name) FROM backfill.pipeline d WHERE d.after = p.pipeline_id AND d.enabled;
 END $$;
 COMMENT ON FUNCTION backfill._tell_downstream(backfill.run) IS 'what a run that succeeded starts';
 

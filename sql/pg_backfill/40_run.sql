@@ -90,6 +90,7 @@ BEGIN
 		r := backfill._new_live_run(p.pipeline_id, backfill._caller(), false);
 		EXIT WHEN r.run_id IS NOT NULL;
 	END LOOP;
+	PERFORM pg_notify('backfill_request', pipeline);
 	RETURN r.run_id;
 END $$;
 COMMENT ON FUNCTION backfill.request_run(text) IS 'asks for a live run, in milliseconds; returns its id, or that of the one that waits already; it starts when no other live run goes on';
@@ -124,6 +125,9 @@ BEGIN
 	UPDATE backfill.run q
 	SET state = wanted, lease_until = NULL, finished_at = CASE wanted WHEN 'cancelled' THEN backfill._clock() END
 	WHERE q.run_id = r.run_id;
+	IF wanted = 'requested' THEN
+		PERFORM pg_notify('backfill_request', (SELECT p.name FROM backfill.pipeline p WHERE p.pipeline_id = r.pipeline_id));
+	END IF;
 	RETURN r.state;
 END $$;
 COMMENT ON FUNCTION backfill._change_run(bigint, text) IS 'for pause_run, resume_run and cancel_run; returns the state before';

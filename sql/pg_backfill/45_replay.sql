@@ -99,6 +99,7 @@ BEGIN
 	INSERT INTO backfill.run (pipeline_id, replay_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, deliver, redo, rate, requested_by, requested_at)
 	SELECT p.pipeline_id, wanted, 'replay', 'requested', s.slot_from, s.slot_to, s.slot_from, s.slot_to, moment, deliver, redo, p.rate, backfill._caller(), moment
 	FROM backfill._slots(p.pipeline_id, bounds.replay_from, bounds.replay_to) s ORDER BY s.slot_from;
+	PERFORM pg_notify('backfill_request', p.name);
 	RETURN wanted;
 END $$;
 COMMENT ON FUNCTION backfill._request_replay(text, timestamp, timestamp, text, boolean, boolean) IS 'writes a replay and a requested run a slot; returns the open one, if there is one';
@@ -236,14 +237,3 @@ CREATE VIEW backfill.run_history AS
 		r.candidates, r.changed, r.unchanged, r.skipped, r.failed, r.newly_failed, r.sqlstate, r.error, r.replay_id
 	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id);
 COMMENT ON VIEW backfill.run_history IS 'runs with their tallies';
-
-CREATE FUNCTION backfill.narration(run_id bigint) RETURNS TABLE (at timestamptz, line text)
-	LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT e.at, format('%s run=%s item=%s step=%s status=%s', p.name, r.run_id, e.item, e.step, e.status)
-		|| CASE WHEN e.reason <> '' THEN ' reason=' || e.reason ELSE '' END || CASE WHEN e.message IS NOT NULL THEN ': ' || e.message ELSE '' END
-	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id) JOIN backfill.step_event e USING (run_id)
-	WHERE r.run_id = narration.run_id
-	ORDER BY e.step_event_id
-$$;
-COMMENT ON FUNCTION backfill.narration(bigint) IS 'the story of a run: what it changed or failed, in the order it was decided';

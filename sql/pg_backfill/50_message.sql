@@ -14,9 +14,9 @@ CREATE TABLE backfill.message (
 	receiver_key  uuid NOT NULL,
 	deliver_until timestamptz NOT NULL,
 	channel       text NOT NULL CHECK (channel ~ '^[a-z][a-z0-9_]{0,62}$'),
-	payload       jsonb NOT NULL CONSTRAINT message_payload_size CHECK (octet_length(payload::text) <= 262144),
+	payload       jsonb CONSTRAINT message_payload_size CHECK (octet_length(payload::text) <= 262144),
 	content_hash  bytea NOT NULL,
-	run_id        bigint NOT NULL,
+	run_id        bigint,
 	item          text,
 	created_at    timestamptz NOT NULL,
 	CHECK (window_from < window_to),
@@ -28,9 +28,9 @@ COMMENT ON COLUMN backfill.message.pipeline IS 'name of the pipeline whose slot 
 COMMENT ON COLUMN backfill.message.generation IS '0: the message; more: resent on purpose by a person';
 COMMENT ON COLUMN backfill.message.receiver_key IS 'derived from the key: what a receiver can drop duplicates by, the same on every attempt';
 COMMENT ON COLUMN backfill.message.deliver_until IS 'the window''s end plus the pipeline''s delivery_max_age';
-COMMENT ON COLUMN backfill.message.payload IS 'at most 256 kB as text';
+COMMENT ON COLUMN backfill.message.payload IS 'at most 256 kB as text; null: purged';
 COMMENT ON COLUMN backfill.message.content_hash IS 'SHA-256 of channel and payload';
-COMMENT ON COLUMN backfill.message.run_id IS 'run that wrote the content; runs may be gone before their messages';
+COMMENT ON COLUMN backfill.message.run_id IS 'run that wrote the content; runs may be gone before their messages; null: an alarm that no run found';
 COMMENT ON COLUMN backfill.message.item IS 'key of the item it is about; null: about the run';
 
 -- Small, so that what was sent costs claiming nothing. Half of each page is left free and the lease is in no index, so
@@ -169,6 +169,10 @@ BEGIN
 	THEN
 		RAISE EXCEPTION 'the key of message % cannot change', old.message_id
 			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
+	-- Its hash stays, so what it was can still be told from what it would be.
+	IF new.payload IS NULL AND (old.channel, old.content_hash, old.run_id, old.item) IS NOT DISTINCT FROM (new.channel, new.content_hash, new.run_id, new.item) THEN
+		RETURN new;
 	END IF;
 	IF backfill._is_frozen(old.message_id) THEN
 		RAISE EXCEPTION 'message % was claimed and cannot change', old.message_id

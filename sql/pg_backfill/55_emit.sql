@@ -28,20 +28,21 @@ DECLARE
 	moment   timestamptz := backfill._clock();
 	promoted boolean;
 	differs  boolean;
+	emptied  boolean;
 BEGIN
 	state := backfill._delivery_state(message);
-	SELECT m.content_hash <> _emit_again.content_hash INTO differs FROM backfill.message m WHERE m.message_id = message;
+	SELECT m.content_hash <> _emit_again.content_hash, m.payload IS NULL INTO differs, emptied FROM backfill.message m WHERE m.message_id = message;
 	IF (differs AND state IN ('pending', 'suppressed')) OR (opted_in AND state IN ('suppressed', 'expired')) THEN
 		-- What can still change is locked, and looked at again.
 		PERFORM FROM backfill.message m WHERE m.message_id = message FOR NO KEY UPDATE;
 		PERFORM FROM backfill.undelivered u WHERE u.message_id = message FOR NO KEY UPDATE;
 		state := backfill._delivery_state(message);
-		SELECT m.content_hash <> _emit_again.content_hash INTO differs FROM backfill.message m WHERE m.message_id = message;
+		SELECT m.content_hash <> _emit_again.content_hash, m.payload IS NULL INTO differs, emptied FROM backfill.message m WHERE m.message_id = message;
 	END IF;
 	promoted := opted_in AND state IN ('suppressed', 'expired');
 
 	reason := 'unchanged';
-	IF differs AND (promoted OR state IN ('pending', 'suppressed')) AND NOT backfill._is_frozen(message) THEN
+	IF (differs OR emptied AND promoted) AND (promoted OR state IN ('pending', 'suppressed')) AND NOT backfill._is_frozen(message) THEN
 		UPDATE backfill.message m
 		SET channel = _emit_again.channel, payload = _emit_again.payload, content_hash = _emit_again.content_hash,
 			run_id = _emit_again.run_id, item = _emit_again.item
@@ -84,6 +85,17 @@ END
 $$;
 COMMENT ON FUNCTION backfill._enqueue(bigint, timestamptz, text) IS 'makes a message that was not delivered wait again, at a person''s word';
 
+-- Asked after the key was found free, when a purge that took it has committed. No purge takes what is younger than a day.
+CREATE FUNCTION backfill._was_purged(pipeline text, window_to timestamptz, moment timestamptz) RETURNS boolean
+	LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN window_to < moment - interval '1 day'
+		AND EXISTS (SELECT FROM backfill.retention t WHERE t.pipeline = _was_purged.pipeline AND t.messages_before >= _was_purged.window_to);
+END
+$$;
+COMMENT ON FUNCTION backfill._was_purged(text, timestamptz, timestamptz) IS 'whether the keys of a window may have been purged, so that nobody knows what was sent';
+
 CREATE FUNCTION backfill._emit(
 	run_id bigint, pipeline_id integer, mode text, deliver boolean, run_time timestamptz,
 	window_from timestamptz, window_to timestamptz, item text,
@@ -96,14 +108,15 @@ DECLARE
 	opted_in      boolean := deliver AND mode <> 'live';
 	pipeline_name text;
 	deliver_until timestamptz;
+	purged_before timestamptz;
 	suppression   text;
 	message       bigint;
 	state         text;
 	reason        text;
 BEGIN
-	SELECT p.name, backfill._add_interval(_emit.window_to, coalesce(p.delivery_max_age, ('1 ' || p.slot)::interval), p.timezone)
-	INTO STRICT pipeline_name, deliver_until
-	FROM backfill.pipeline p WHERE p.pipeline_id = _emit.pipeline_id;
+	SELECT p.name, backfill._add_interval(_emit.window_to, coalesce(p.delivery_max_age, ('1 ' || p.slot)::interval), p.timezone), t.messages_before
+	INTO STRICT pipeline_name, deliver_until, purged_before
+	FROM backfill.pipeline p LEFT JOIN backfill.retention t ON t.pipeline = p.name WHERE p.pipeline_id = _emit.pipeline_id;
 	suppression := backfill._suppression(mode, deliver, greatest(run_time, moment), deliver_until);
 
 	INSERT INTO backfill.message AS m (pipeline, recipient, window_from, window_to, message_type, receiver_key,
@@ -119,11 +132,11 @@ BEGIN
 		WHERE m.recipient = _emit.recipient AND m.window_from = _emit.window_from AND m.window_to = _emit.window_to
 			AND m.message_type = _emit.message_type AND m.pipeline = pipeline_name AND m.generation = 0;
 		SELECT a.state, a.reason INTO state, reason
-		FROM backfill._emit_again(message, opted_in, channel, payload, content_hash, run_id, item) a;
-	ELSIF suppression IS NOT NULL THEN
+		FROM backfill._emit_again(message, opted_in AND (purged_before IS NULL OR window_to > purged_before), channel, payload, content_hash, run_id, item) a;
+	ELSIF suppression IS NOT NULL OR backfill._was_purged(pipeline_name, window_to, moment) THEN
 		state := 'suppressed';
-		reason := suppression;
-		INSERT INTO backfill.delivery (message_id, at, state, reason) VALUES (message, moment, 'suppressed', suppression);
+		reason := coalesce(suppression, 'purged');
+		INSERT INTO backfill.delivery (message_id, at, state, reason) VALUES (message, moment, 'suppressed', reason);
 	ELSE
 		state := 'pending';
 		reason := 'new';
@@ -134,6 +147,9 @@ BEGIN
 		VALUES (message, _emit.channel, moment, deliver_until);
 	END IF;
 
+	IF run_id IS NULL THEN
+		RETURN message;
+	END IF;
 	-- The first decision of a run about a message stands, unless a later one needs a person.
 	INSERT INTO backfill.emission AS e (run_id, message_id, state, reason) VALUES (_emit.run_id, message, state, reason)
 	ON CONFLICT ON CONSTRAINT emission_pkey DO UPDATE SET state = excluded.state, reason = excluded.reason

@@ -44,6 +44,9 @@ AS $$
 DECLARE
 	state text := backfill._intervene(message_id, 'requeue', reason);
 BEGIN
+	IF EXISTS (SELECT FROM backfill.message m WHERE m.message_id = requeue.message_id AND m.payload IS NULL) AND state <> 'sent' THEN
+		PERFORM backfill._refuse_intervention(message_id, state || ' and its payload was purged', 'A replay of its window with deliver => true writes it anew.');
+	END IF;
 	IF state IN ('dead', 'expired', 'suppressed') THEN
 		PERFORM backfill._enqueue(message_id, backfill._clock(), 'requeued');
 	ELSIF state = 'pending' THEN
@@ -110,6 +113,9 @@ BEGIN
 	state := backfill._intervene(message_id, 'resend', reason);
 	IF state <> 'sent' THEN
 		PERFORM backfill._refuse_intervention(message_id, state, 'Only what was sent can be sent again; for the rest there are backfill.requeue and backfill.resolve_unknown.');
+	END IF;
+	IF NOT superseding AND EXISTS (SELECT FROM backfill.message m WHERE m.message_id = resend.message_id AND m.payload IS NULL) THEN
+		PERFORM backfill._refuse_intervention(message_id, state || ' and its payload was purged', 'What was sent is not known any more. A replay of its window finds what would be sent today.');
 	END IF;
 	-- The first generation's row is the lock that numbers the others.
 	SELECT f.* INTO STRICT first

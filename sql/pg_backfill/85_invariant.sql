@@ -41,6 +41,9 @@ BEGIN
 	SELECT format('message %s does not have the hash of its content', m.message_id)
 	FROM backfill.message m WHERE m.content_hash <> backfill._content_hash(m.channel, m.payload)
 	UNION ALL
+	SELECT format('message %s waits and has no content', u.message_id)
+	FROM backfill.undelivered u JOIN backfill.message m USING (message_id) WHERE m.payload IS NULL
+	UNION ALL
 	SELECT format('the claim of message %s lapsed more than an hour ago and nobody noticed', u.message_id)
 	FROM backfill.undelivered u WHERE u.lease_until < backfill._clock() - interval '1 hour'
 	UNION ALL
@@ -48,7 +51,10 @@ BEGIN
 	FROM backfill.undelivered u, backfill.claim_token t WHERE u.token > t.last_value
 	UNION ALL
 	SELECT format('a record is about message %s, which does not exist', r.message_id)
-	FROM (SELECT d.message_id FROM backfill.delivery d UNION SELECT e.message_id FROM backfill.emission e) r
+	FROM (SELECT d.message_id FROM backfill.delivery d
+		UNION
+		-- What a run told is purged with the run.
+		SELECT e.message_id FROM backfill.emission e WHERE e.message_id > coalesce((SELECT max(t.last_purged) FROM backfill.retention t), 0)) r
 	WHERE NOT EXISTS (SELECT FROM backfill.message m WHERE m.message_id = r.message_id)
 	UNION ALL
 	SELECT format('replay %s let message %s wait without having opted in', e.run_id, e.message_id)
@@ -81,7 +87,10 @@ BEGIN
 	UNION ALL
 	SELECT format('the tally of run %s adds up to %s of %s candidates', r.run_id, r.changed + r.unchanged + r.skipped + r.failed, r.candidates)
 	FROM backfill.run r
-	WHERE r.state = 'succeeded' AND r.candidates <> r.changed + r.unchanged + r.skipped + r.failed;
+	WHERE r.state = 'succeeded' AND r.candidates <> r.changed + r.unchanged + r.skipped + r.failed
+	UNION ALL
+	SELECT format('alarm %s was found by run %s, which is no live run', a.alarm_id, r.run_id)
+	FROM backfill.alarm a JOIN backfill.run r ON r.run_id IN (a.opened_by_run, a.closed_by_run) WHERE r.mode <> 'live';
 END
 $$;
 COMMENT ON FUNCTION backfill._check_runs() IS 'what does not hold of runs';

@@ -20,7 +20,8 @@ BEGIN
 	GRANT SELECT (message_id, pipeline, window_from, window_to, message_type, generation, receiver_key, deliver_until, channel,
 		content_hash, run_id, item, created_at) ON backfill.message TO backfill_reader;
 	GRANT SELECT (step_event_id, run_id, item, step, status, reason, sqlstate, at) ON backfill.step_event TO backfill_reader;
-	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock() TO backfill_reader;
+	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock(), backfill._alarm_text(text, text, jsonb), backfill._percent(text),
+		backfill._cron_job(text), backfill.doctor() TO backfill_reader;
 
 	GRANT SELECT ON backfill.message, backfill.outbox, backfill.superseded, backfill.step_event, backfill.decision TO backfill_operator;
 	GRANT EXECUTE ON FUNCTION
@@ -34,7 +35,9 @@ BEGIN
 		backfill.rehearse(text, timestamp, timestamp, text, boolean), backfill.rehearse_messages(text, timestamp, timestamp, text, boolean),
 		backfill.replay(text, timestamp, timestamp, text, boolean, boolean),
 		backfill.pause_replay(bigint), backfill.resume_replay(bigint), backfill.cancel_replay(bigint), backfill.narration(bigint),
-		backfill._next_requested(text),
+		backfill.check_health(text), backfill.set_alarm(text, text, boolean, double precision), backfill.accept_alarm(bigint, text),
+		backfill.set_retention(text, interval, interval), backfill.purge(text, integer),
+		backfill._next_requested(text), backfill.prove(text, integer), backfill.explain_item(text, text), backfill.schedule(text, text), backfill.unschedule(text), backfill._check_schedule(text), backfill._cron_database(),
 		backfill.emit(text, text, jsonb, text, text), backfill.emit(text, text, jsonb, anyelement, text), backfill.count(text, text, numeric),
 		backfill.requeue(bigint, text), backfill.discard(bigint, text), backfill.resolve_unknown(bigint, boolean, text), backfill.resend(bigint, text, boolean),
 		backfill.publish(regclass, text), backfill._publish(regclass, text, text),
@@ -43,11 +46,19 @@ BEGIN
 	GRANT EXECUTE ON PROCEDURE backfill.run(text, bigint, text), backfill.run_requested(text, bigint), backfill._run_requested(text, bigint, text)
 		TO backfill_operator;
 	GRANT SELECT ON backfill.channel_status TO backfill_worker;
-	GRANT EXECUTE ON FUNCTION backfill._clock(), backfill.claim_deliveries(text, integer, interval, bigint, text, integer),
+	GRANT EXECUTE ON FUNCTION backfill._clock(), backfill.check_health(text), backfill.claim_deliveries(text, integer, interval, bigint, text, integer),
 		backfill.heartbeat(bigint[], bigint, interval), backfill.mark_sent(bigint[], bigint), backfill.mark_failed(bigint[], bigint, text, timestamptz, boolean),
 		backfill.mark_unknown(bigint[], bigint, text, timestamptz), backfill.mark_inert(bigint[], bigint),
 		backfill.release(bigint[], bigint, timestamptz, text), backfill.abandon_claims()
 		TO backfill_worker;
+	-- Who may run every pipeline may also do it with the command line's help.
+	GRANT EXECUTE ON FUNCTION backfill.claim_run(text[], bigint, interval), backfill.run_candidates(bigint, bigint, text, integer, boolean),
+		backfill.check_batch(bigint, bigint, text[], timestamptz[]),
+		backfill.run_batch(bigint, bigint, text, text, bigint, text[], timestamptz[], integer[], text),
+		backfill.heartbeat_run(bigint, bigint, interval, bigint, jsonb, text[]),
+		backfill.finish_run(bigint, bigint, text, text, text, bigint, jsonb, text),
+		backfill.release_run(bigint, bigint, jsonb), backfill.pressure()
+		TO backfill_worker, backfill_operator;
 END $$;
 COMMENT ON FUNCTION backfill.create_roles() IS
 	'creates backfill_reader, backfill_operator, backfill_deliver and backfill_worker, which belong to the cluster, and gives them what they need here';

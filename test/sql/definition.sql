@@ -30,6 +30,7 @@ SELECT backfill.create_pipeline('orders_2', NULL);
 SELECT backfill.create_pipeline('orders_2', 'SELECT id FROM orders WHERE arrived_at BETWEEN $1 AND $2', key_type => NULL);
 SELECT backfill.create_pipeline('orders_2', 'SELECT id FROM orders WHERE arrived_at BETWEEN $1 AND $2', slot => 'fortnight');
 SELECT backfill.create_pipeline('orders_2', 'SELECT id FROM orders WHERE arrived_at BETWEEN $1 AND $2', timezone => 'Asia/Atlantis');
+SELECT backfill.create_pipeline('orders_2', 'SELECT id FROM orders WHERE arrived_at BETWEEN $1 AND $2', timezone => 'IST');
 SELECT backfill.create_pipeline('orders_2', 'SELECT id FROM orders WHERE arrived_at BETWEEN $1 AND $2', lookback => '0');
 SELECT backfill.create_pipeline('orders_2', 'SELECT id FROM orders WHERE arrived_at BETWEEN $1 AND $2', lookback => '1 day -25 hours');
 SELECT backfill.create_pipeline('orders_2', 'SELECT id FROM orders WHERE arrived_at BETWEEN $1 AND $2', max_catchup => '-1 s');

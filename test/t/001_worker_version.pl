@@ -4,19 +4,12 @@ use warnings FATAL => 'all';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Worker;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->start;
 
-# Exit code, standard output and standard error of the worker.
-sub worker
-{
-	my (@arguments) = @_;
-	my ($out, $err) = ('', '');
-	IPC::Run::run [ 'pg_backfill', @arguments ], '>', \$out, '2>', \$err;
-	return ($? >> 8, $out, $err);
-}
 my @there = ('--dbname', $node->connstr('postgres'));
 
 my ($code, $out, $err) = worker('version', @there);

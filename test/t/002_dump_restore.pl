@@ -24,6 +24,7 @@ SELECT backfill.add_step('orders', 'price', done => 'SELECT EXISTS (SELECT FROM 
 	work => 'INSERT INTO price SELECT $1 WHERE 1 / ($1 - 13) IS NOT NULL');
 SQL
 $node->safe_psql('postgres', q{CALL backfill.run('orders')}) for 1 .. 2;
+$node->safe_psql('postgres', q{SELECT backfill.set_alarm('orders', 'flood', threshold => 7), backfill.set_retention('orders', details => '30 days')});
 
 # One lead with everything that can be made for it, and a setting that is not the one the install script brings.
 $node->safe_psql('postgres', <<'SQL');
@@ -55,7 +56,7 @@ for my $table (@tables)
 	my $contents = "SELECT t.*::text FROM $table t ORDER BY 1";
 	is($node->safe_psql('restored', $contents), $node->safe_psql('postgres', $contents), "$table is as it was");
 }
-for my $table (qw(pipeline step run step_event item_failure))
+for my $table (qw(pipeline step run step_event item_failure run_shape alarm_setting retention))
 {
 	cmp_ok($node->safe_psql('restored', "SELECT count(*) FROM backfill.$table"), '>', 0, "$table was not empty");
 }

@@ -1,4 +1,4 @@
-// One borrower in several bureaus: matching, surviving values, identities.
+// One borrower in several bureaus: which loans are the same, and whose they are.
 
 #include <algorithm>
 #include <limits>
@@ -9,48 +9,22 @@
 #include "bureau/merge.hpp"
 #include "bureau/summary.hpp"
 #include "core/error.hpp"
-#include "loan.hpp"
-#include "tap.hpp"
+#include "unified.hpp"
 
 using namespace bureau;
 using loan::day;
 using loan::home;
+using loan::reading;
 using loan::rupees;
+using loan::unified;
+using loan::source_of;
+using loan::lost;
 using tap::check;
 using tap::check_equal;
 
 namespace {
 
-Reading reading(Bureau bureau, std::vector<Tradeline> tradelines) {
-	Reading r;
-	r.outcome = Outcome::ok;
-	r.bureau = bureau;
-	r.complete = true;
-	r.report_unix_ms = 1'795'581'930'000;
-	r.tradelines = std::move(tradelines);
-	for (int position = 0; Tradeline &t : r.tradelines)
-		t.position = ++position;
-	return r;
-}
-
-UnifiedReport unified(const std::vector<Reading> &readings) {
-	std::vector<const Reading *> all;
-	for (const Reading &one : readings)
-		all.push_back(&one);
-	return unify(all);
-}
-
 std::size_t loans_of_two(const Tradeline &a, const Tradeline &b) { return unified({reading(Bureau::experian, {a}), reading(Bureau::cibil, {b})}).loans.size(); }
-
-Bureau source_of(const UnifiedLoan &loan, const std::string &field) {
-	const auto found = std::ranges::find(loan.provenance, field, &FieldSource::field);
-	check(found != loan.provenance.end(), "provenance of " + field);
-	return found == loan.provenance.end() ? Bureau::experian : found->bureau;
-}
-
-bool lost(const UnifiedLoan &loan, const std::string &field, Bureau bureau, const std::string &value) {
-	return std::ranges::find(loan.disagreements, Disagreement{field, bureau, value}) != loan.disagreements.end();
-}
 
 Tradeline hdfc_home(const std::string &lender, const std::string &number) {
 	Tradeline t = home(lender, number, 3'890'000 * rupees);
@@ -224,46 +198,6 @@ TEST("duplicates inside one report are told apart before the bureaus are compare
 	old.reported = day(2026, 9, 30);
 	const UnifiedReport report = unified({reading(Bureau::experian, {old, home("SBI", "1001", 800 * rupees)}), reading(Bureau::cibil, {home("SBI", "1001", 800 * rupees)})});
 	check(report.loans.size() == 1 && report.loans[0].facts.balance == 800 * rupees && report.loans[0].disagreements.empty(), "one loan, newest month");
-}
-
-TEST("a bureau that says closed after the others' reports wins, with its balance") {
-	Tradeline open = home(), closed = home();
-	closed.status = StatusClass::closed;
-	closed.status_code = "13";
-	closed.balance = 0;
-	closed.reported = day(2026, 10, 15); // before the other's
-	closed.closed = day(2026, 10, 31);
-	const auto merged = [&] { return unified({reading(Bureau::experian, {open}), reading(Bureau::cibil, {closed})}).loans.at(0); };
-	UnifiedLoan one = merged();
-	check(one.facts.status == StatusClass::closed && one.facts.balance == 0 && one.facts.closed == day(2026, 10, 31), "closed on the other's reporting day");
-	check(source_of(one, "status") == Bureau::cibil && lost(one, "status", Bureau::experian, "active") && lost(one, "balance", Bureau::experian, "1000000.00"), "the other is kept");
-	closed.closed = day(2026, 10, 30);
-	one = merged();
-	check(one.facts.status == StatusClass::active && one.facts.balance == 1'000'000 * rupees && !one.facts.closed, "a later report says it goes on");
-	check(lost(one, "closed", Bureau::cibil, "2026-10-30") && lost(one, "status", Bureau::cibil, "closed"), "the closing is kept");
-	closed.closed.reset();
-	check(merged().facts.status == StatusClass::active, "closed without a day, reported earlier");
-	closed.reported = day(2026, 11, 15);
-	check(merged().facts.status == StatusClass::closed, "closed without a day, reported later");
-	closed.status = StatusClass::unknown;
-	check(merged().facts.status == StatusClass::active, "a later report without a status says nothing");
-}
-
-TEST("a masked lender takes the name another bureau gives") {
-	const UnifiedLoan one = unified({reading(Bureau::experian, {home("XXXXXXXX", "XXXX1001")}), reading(Bureau::cibil, {home("HDFC Ltd", "XXXX1001")})}).loans.at(0);
-	check(one.facts.lender == "HDFC" && one.facts.lender_family == "HDFC BANK" && !one.facts.lender_masked && source_of(one, "lender") == Bureau::cibil, "name");
-	const UnifiedLoan masked = unified({reading(Bureau::experian, {home("XXXXXXXX", "XXXX1001")}), reading(Bureau::cibil, {home("XXXXXXXX", "XXXX1001")})}).loans.at(0);
-	check(masked.facts.lender.empty() && masked.facts.lender_masked && masked.members.size() == 2, "masked everywhere");
-}
-
-TEST("history month by month") {
-	Tradeline a = home(), b = home();
-	a.history = {{2026, 10, 0}, {2026, 9, std::nullopt}, {2026, 8, 0}};
-	b.reported = day(2026, 9, 30);
-	b.history = {{2026, 9, 12}, {2026, 8, 30}, {2026, 7, 0}};
-	const UnifiedLoan one = unified({reading(Bureau::experian, {a}), reading(Bureau::cibil, {b})}).loans.at(0);
-	check(one.facts.history == std::vector<HistoryMonth>{{2026, 10, 0}, {2026, 9, 12}, {2026, 8, 0}, {2026, 7, 0}}, "the latest report that knows the month");
-	check(lost(one, "history", Bureau::cibil, "2026-08 30"), "the other is kept");
 }
 
 TEST("ids: the same while a loan is repaid, another for another loan") {

@@ -95,9 +95,6 @@ TEST("which mode and age may be delivered") {
 	check(judge(Mode::live, true, 101) == "stale", "a live run has nothing to opt in to");
 	check(judge(Mode::replay, false, 0) == "replay", "a replay is silent even when recent");
 	check(judge(Mode::replay, true, 101) == "deliver", "an opted-in replay delivers old windows");
-	check(judge(Mode::rehearsal, false, 101) == "stale", "rehearsal of a live run");
-	check(judge(Mode::rehearsal, false, 1) == "deliver", "rehearsal of a live run that is recent");
-	check(judge(Mode::rehearsal, true, 101) == "deliver", "rehearsal of an opted-in replay");
 	check(read_mode("replay") == Mode::replay && !read_mode("Replay") && !read_mode(""), "modes by name");
 }
 

@@ -15,7 +15,14 @@ namespace backfill::pg {
 
 namespace {
 
-// The candidate query as a relation of (k, t), in the key type and as keys are compared, whatever collation its column has.
+// The parameters that a scan has beyond its range.
+struct Resumption {
+	bool after;    // $3: a key, as text
+	bool by_parts; // $4: ranges beyond it
+	bool has_more; // $5, $6: further keys and their times
+};
+
+// The candidate query as a relation of (k, t), in the key type, whatever type its column has.
 std::string typed_query(const Pipeline &pipeline) {
 	const CandidateQuery query = candidate_query(pipeline.candidates);
 	// The line end closes a comment at the end of the query.
@@ -23,19 +30,30 @@ std::string typed_query(const Pipeline &pipeline) {
 	       "::pg_catalog.timestamptz AS t FROM (" + query.sql + "\n) AS q(k" + (query.has_time ? ", t" : "") + ")";
 }
 
-// $3: what it goes on after, if it does; the last two: further keys and times, if there are any.
-std::string sorted_query(const Pipeline &pipeline, bool resumes, bool has_more) {
+std::string not_counted(const std::string &typed, const Resumption &resumption) {
+	if (!resumption.after && !resumption.by_parts)
+		return "";
+	return std::string(" WHERE ") + (resumption.after ? "c.k > $3::pg_catalog.text" + typed : "true") +
+	       (resumption.by_parts ? " AND NOT EXISTS (SELECT FROM pg_catalog.jsonb_array_elements($4::pg_catalog.jsonb) AS e(r) WHERE c.k > "
+	                              "(e.r OPERATOR(pg_catalog.->>) 0)" + typed + " AND c.k <= (e.r OPERATOR(pg_catalog.->>) 1)" + typed + ")"
+	                            : "");
+}
+
+std::string sorted_query(const Pipeline &pipeline, const Resumption &resumption, std::optional<int> most) {
 	const std::string key = format_type(pipeline.keys.oid());
+	// Sorted as keys are compared, whatever collation the query's column has.
 	const Oid collation = pipeline.keys.collation();
 	const std::string collate =
 		OidIsValid(collation) ? std::string(" COLLATE ") + call([&]() noexcept { return generate_collation_name(collation); })
 							  : std::string();
-	const std::string more = !has_more ? ""
-	                                   : " UNION ALL SELECT m.k::" + key + ", m.t FROM ROWS FROM (pg_catalog.unnest($" +
-	                                         (resumes ? "4" : "3") + "::pg_catalog.text[]), pg_catalog.unnest($" + (resumes ? "5" : "4") +
-	                                         "::pg_catalog.timestamptz[])) AS m(k, t)";
+	const std::string more = resumption.has_more ? " UNION ALL SELECT m.k::" + key + ", m.t FROM ROWS FROM ("
+	                                               "pg_catalog.unnest($5::pg_catalog.text[]), pg_catalog.unnest($6::pg_catalog.timestamptz[])) AS m(k, t)"
+	                                             : "";
 	return "SELECT DISTINCT ON (1) c.k" + collate + ", c.t FROM (" + typed_query(pipeline) + more + ") AS c" +
-	       (resumes ? " WHERE c.k > $3::pg_catalog.text::" + key + collate : "") + " ORDER BY 1, 2 DESC NULLS LAST";
+	       not_counted("::" + key + collate, resumption) +
+	       // A null key comes first, so that it is known of whatever is read after it. Behind a key there is none.
+	       (resumption.after ? " ORDER BY 1" : " ORDER BY 1 NULLS FIRST") + ", 2 DESC NULLS LAST" +
+	       (most ? " LIMIT " + std::to_string(*most) : "");
 }
 
 } // namespace
@@ -70,36 +88,29 @@ FoundItems Candidates::find(const Pipeline &pipeline, const RunFrame &frame, con
 	return found;
 }
 
-void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context, const FoundItems &also) {
+void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context, const FoundItems &also,
+                      std::optional<int> most) {
 	// The query may ask what it is a part of: a replay has other candidates than a live run.
 	const RunContext run(pipeline, frame);
 	as_owner(pipeline, [&] {
-		const bool resumes = frame.resume_after.has_value();
-		const bool has_more = !also.keys.empty();
-		const std::string sql = sorted_query(pipeline, resumes, has_more);
+		const Resumption resumption{frame.resume_after.has_value(), frame.done_ahead != "[]", !also.keys.empty()};
+		const std::string sql = sorted_query(pipeline, resumption, most);
 		with_spi([&] {
-			ParamExternData given[5];
-			int count = 0;
-			const auto add = [&](const Param &param) { given[count++] = {param.value, param.is_null, PARAM_FLAG_CONST, param.type}; };
-			add(Param::timestamptz(frame.scan_from));
-			add(Param::timestamptz(frame.scan_to));
-			if (resumes)
-				add(Param::of(*frame.resume_after));
-			if (has_more) {
-				add(Param::of(also.keys));
-				add(Param::of(also.times));
-			}
+			const Param params_given[] = {Param::timestamptz(frame.scan_from), Param::timestamptz(frame.scan_to),
+			                              Param::of(frame.resume_after.value_or("")), Param::of(frame.done_ahead),
+			                              Param::of(also.keys), Param::of(also.times)};
 			call([&]() noexcept {
-				Oid types[5];
-				for (int i = 0; i < count; ++i)
-					types[i] = given[i].ptype;
+				Oid types[6];
+				for (int i = 0; i < 6; ++i)
+					types[i] = params_given[i].type;
+				const int given = resumption.has_more ? 6 : resumption.by_parts ? 4 : resumption.after ? 3 : 2;
 				// Planned for the range it is given: without it, the planner takes any range for a large one.
-				SPIPlanPtr plan = SPI_prepare_cursor(sql.c_str(), count, types, CURSOR_OPT_CUSTOM_PLAN);
+				SPIPlanPtr plan = SPI_prepare_cursor(sql.c_str(), given, types, CURSOR_OPT_CUSTOM_PLAN);
 				if (plan == nullptr)
 					elog(ERROR, "could not prepare the candidate query: %s", SPI_result_code_string(SPI_result));
-				ParamListInfo params = makeParamList(count);
-				for (int i = 0; i < count; ++i)
-					params->params[i] = given[i];
+				ParamListInfo params = makeParamList(given);
+				for (int i = 0; i < given; ++i)
+					params->params[i] = {params_given[i].value, false, PARAM_FLAG_CONST, types[i]};
 
 				MemoryContext const old = MemoryContextSwitchTo(context);
 				CachedPlanSource *const source = static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
@@ -125,13 +136,18 @@ void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryCon
 std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
 	std::vector<Item> items;
 	items.reserve(static_cast<std::size_t>(most));
-	while (!null_key_ && static_cast<int>(items.size()) < most) {
+	while (static_cast<int>(items.size()) < most) {
 		Item item{};
+		bool is_null = false;
 		const bool found = call([&]() noexcept {
-			if (!tuplestore_gettupleslot(store_, true, false, slot_))
+			// The slot keeps the tuple until it gets the next one, and the caller's context may be reset by then.
+			MemoryContext const caller = MemoryContextSwitchTo(slot_->tts_mcxt);
+			const bool any = tuplestore_gettupleslot(store_, true, false, slot_);
+			MemoryContextSwitchTo(caller);
+			if (!any)
 				return false;
 			bool no_time = true;
-			item.key = slot_getattr(slot_, 1, &null_key_);
+			item.key = slot_getattr(slot_, 1, &is_null);
 			const Datum time = slot_getattr(slot_, 2, &no_time);
 			item.has_time = !no_time;
 			item.time = no_time ? 0 : DatumGetTimestampTz(time);
@@ -139,13 +155,13 @@ std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {
 		});
 		if (!found)
 			break;
-		if (null_key_)
-			continue; // nulls sort last: what has a key is handed out first
+		if (is_null) {
+			null_key_ = true; // what has a key is handed out first
+			continue;
+		}
 		item.key = pipeline.keys.copy(item.key);
 		items.push_back(item);
 	}
-	// A tuple that was read from disk lies in the current memory context, which may not live as long as the slot.
-	call([&]() noexcept { ExecClearTuple(slot_); });
 	if (null_key_ && items.empty())
 		throw core::Error(core::ErrorCode::wrong_state,
 		                  "candidate query of pipeline \"" + pipeline.name + "\" returned a null key",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,13 +30,16 @@ struct FoundItems {
 // the transactions of the run. A key that came up more than once keeps its newest time.
 class Candidates {
 public:
-	// Runs the candidate query as the pipeline's owner. What outlives the transaction is in `context`. also: further items.
-	void scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context, const FoundItems &also = {});
+	// Runs the candidate query as the pipeline's owner. What outlives the transaction is in `context`. also: further items;
+	// most: of the first keys, if given.
+	void scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context, const FoundItems &also = {},
+	          std::optional<int> most = std::nullopt);
 	// Those of the items that the candidate query still answers.
 	static FoundItems find(const Pipeline &pipeline, const RunFrame &frame, const std::vector<EarlierFailures> &failures);
 	std::int64_t count() const noexcept { return count_; }
 	// The next items, at most `most`; empty at the end. Keys are copied into the current memory context.
 	std::vector<Item> next(const Pipeline &pipeline, int most);
+	bool null_key() const noexcept { return null_key_; } // has come up
 	void release();
 
 private:

@@ -1,6 +1,7 @@
 #include "pg/engine/chain.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "pg/engine/outcome_type.hpp"
 
@@ -29,6 +30,24 @@ struct RedoFailed {
 static std::optional<TimestampTz> time_of(const Item &item) {
 	return item.has_time ? std::optional(item.time) : std::nullopt;
 }
+// Gives each event that a step adds its item's part of the time.
+class Stopwatch {
+public:
+	Stopwatch(std::vector<StepEvent> &events, std::size_t items) : events_(events), from_(events.size()), items_(items) {}
+	~Stopwatch() {
+		const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - started_;
+		for (std::size_t i = from_; i < events_.size(); ++i)
+			events_[i].milliseconds = took.count() / static_cast<double>(items_);
+	}
+	Stopwatch(const Stopwatch &) = delete;
+	Stopwatch &operator=(const Stopwatch &) = delete;
+
+private:
+	const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+	std::vector<StepEvent> &events_;
+	std::size_t from_;
+	std::size_t items_;
+};
 
 int careful_batch(const Pipeline &pipeline) {
 	return std::max(1, (Chain::most_subtransactions - 1) / static_cast<int>(pipeline.steps.size()));
@@ -102,6 +121,40 @@ bool Chain::lock(const Item &item) const {
 }
 
 BatchReport Chain::process(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first) {
+	std::vector<Turn> turns = begin(items, members, first);
+	for (std::size_t step = 0; step < pipeline_.steps.size(); ++step) {
+		if (watcher_)
+			watcher_(static_cast<int>(step), false);
+		take_step(pipeline_.steps[step], turns);
+		if (watcher_)
+			watcher_(static_cast<int>(step), true);
+	}
+	return end(turns);
+}
+
+BatchReport Chain::process_step(int step, const std::vector<Item> &items, const std::vector<int> &members, bool again) {
+	std::vector<Turn> turns = begin(items, members, std::vector<int>(items.size(), step));
+	again_ = again;
+	take_step(pipeline_.steps[static_cast<std::size_t>(step)], turns);
+	again_ = false;
+	return end(turns);
+}
+
+void Chain::clear_step(int number, const std::vector<Item> &items, const std::vector<int> &members) {
+	Step &step = pipeline_.steps[static_cast<std::size_t>(number)];
+	const auto run = [&](const std::vector<int> &given, Param param) {
+		context_.enter(items, given, step.batch);
+		with_spi([&] { step.clear->run({param}); });
+		context_.leave();
+	};
+	if (step.batch)
+		run(members, pipeline_.keys.array_of(items, members));
+	else
+		for (const int member : members)
+			run({member}, pipeline_.keys.one(items[static_cast<std::size_t>(member)]));
+}
+
+std::vector<Chain::Turn> Chain::begin(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first) {
 	items_ = &items;
 	report_ = BatchReport{};
 	subtransactions_ = 1; // the batch's own
@@ -114,15 +167,18 @@ BatchReport Chain::process(const std::vector<Item> &items, const std::vector<int
 			decide(pipeline_.steps[first[member]], turns.back(), {core::Status::skipped, core::reason::busy, false, true});
 		}
 	}
-	for (Step &step : pipeline_.steps)
-		take_step(step, turns);
+	return turns;
+}
+
+BatchReport Chain::end(const std::vector<Turn> &turns) {
 	for (const Turn &turn : turns) {
 		report_.tally.count_item(turn.trace);
-		if (turn.busy)
-			continue;
-		(turn.trace.failed ? report_.failed : report_.recovered).push_back(turn.key);
-		if (turn.trace.failed)
-			report_.failed_times.push_back(time_of(items[turn.member]));
+		if (!turn.busy)
+			(turn.trace.failed ? report_.failed : report_.recovered).push_back(turn.key);
+		if (!turn.busy && turn.trace.failed)
+			report_.failed_times.push_back(time_of((*items_)[turn.member]));
+		if (!turn.ended)
+			report_.going_on.push_back(turn.member);
 	}
 	return std::move(report_);
 }
@@ -137,7 +193,8 @@ void Chain::take_step(Step &step, std::vector<Turn> &turns) {
 		}
 	if (live.empty())
 		return;
-	const std::vector<int> before = is_redone(step) ? members : lacking(step, *items_, members);
+	const Stopwatch stopwatch(report_.events, live.size());
+	const std::vector<int> before = again_ || is_redone(step) ? members : lacking(step, *items_, members);
 	std::vector<int> todo;
 	for (const int i : live) {
 		turns[i].said.reset();
@@ -273,6 +330,22 @@ void Chain::decide(const Step &step, Turn &turn, const core::Verdict &verdict, c
 		event.message = error->message;
 	}
 	report_.events.push_back(std::move(event));
+}
+
+std::vector<int> first_lacking(Pipeline &pipeline, const RunFrame &frame, const std::vector<Item> &items) {
+	RunContext context(pipeline, frame);
+	core::FailurePattern nothing_tried;
+	return as_owner(pipeline, [&] { return Chain(pipeline, context, nothing_tried).first_lacking(items); });
+}
+
+BatchReport process(Pipeline &pipeline, const RunFrame &frame, const std::vector<Item> &items, const std::vector<int> &members,
+                    const std::vector<int> &first, core::FailurePattern &pattern) {
+	RunContext context(pipeline, frame);
+	return as_owner(pipeline, [&] {
+		// A deferred violation fails its own item now, and not the whole batch at commit.
+		with_spi([] { call([]() noexcept { SPI_execute("SET CONSTRAINTS ALL IMMEDIATE", false, 0); }); });
+		return Chain(pipeline, context, pattern).process(items, members, first);
+	});
 }
 
 } // namespace backfill::pg

@@ -38,6 +38,9 @@ KeyType::KeyType(Oid type, MemoryContext context) : type_(type) {
 		fmgr_info_cxt(compare_function, &compare_, context);
 		getTypeOutputInfo(type, &output, &varlena);
 		fmgr_info_cxt(output, &output_, context);
+		Oid input = InvalidOid;
+		getTypeInputInfo(type, &input, &input_parameter_);
+		fmgr_info_cxt(input, &input_, context);
 	});
 }
 
@@ -57,6 +60,14 @@ std::string KeyType::text_of(Datum key) const {
 
 Datum KeyType::copy(Datum key) const {
 	return call([&]() noexcept { return datumCopy(key, by_value_, length_); });
+}
+
+int KeyType::compare(Datum one, Datum two) const {
+	return call([&]() noexcept { return DatumGetInt32(FunctionCall2Coll(&compare_, collation_, one, two)); });
+}
+
+Datum KeyType::read(const std::string &text) const {
+	return call([&]() noexcept { return InputFunctionCall(&input_, const_cast<char *>(text.c_str()), input_parameter_, -1); });
 }
 
 bool is_read_as(Oid actual, Oid key_type) {

@@ -35,6 +35,8 @@ public:
 	Param one(const Item &item) const { return {type_, item.key}; }
 	std::string text_of(Datum key) const; // by the type's output function
 	Datum copy(Datum key) const;          // into the current memory context
+	int compare(Datum one, Datum two) const; // below, at or above zero
+	Datum read(const std::string &text) const; // by the type's input function
 
 	// Positions in `items` (sorted by key) of the keys in the first column of a result. Null and unknown keys: error.
 	std::vector<int> positions(const std::vector<Item> &items, const Result &result) const;
@@ -48,6 +50,8 @@ private:
 	char align_;
 	mutable FmgrInfo compare_;
 	mutable FmgrInfo output_;
+	mutable FmgrInfo input_;
+	Oid input_parameter_;
 };
 
 } // namespace backfill::pg

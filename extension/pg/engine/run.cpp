@@ -76,6 +76,7 @@ void Run::transaction(Fn fn) const {
 void Run::drive_live() {
 	transaction([&] { frame_ = record_.begin_live(); });
 	drive();
+	keep_house();
 }
 
 bool Run::drive_requested(std::int64_t run_id) {
@@ -86,8 +87,10 @@ bool Run::drive_requested(std::int64_t run_id) {
 			ours = true;
 		}
 	});
-	if (ours)
+	if (ours) {
 		drive();
+		keep_house();
+	}
 	return ours;
 }
 
@@ -128,7 +131,7 @@ void Run::drive() {
 		break_off("check of step \"" + check.step + "\" wrote",
 		          "A check only reads: move what it writes into the step's work.");
 	} catch (const NearlyAllFail &failure) {
-		break_off("nearly all items fail at step \"" + failure.step + "\" with SQLSTATE " + failure.sqlstate,
+		break_off(core::FailurePattern::describe({failure.step, failure.sqlstate}),
 		          "Mend the cause and run it again; SELECT * FROM backfill.narration(" + std::to_string(id()) +
 		              ") shows the errors.");
 	} catch (const core::Error &error) {
@@ -139,16 +142,7 @@ void Run::drive() {
 
 void Run::scan() {
 	has_failures_ = record_.has_failures();
-	const std::vector<EarlierFailures> failing = record_.failing_earlier(frame_);
-	FoundItems found;
-	if (!failing.empty()) {
-		found = Candidates::find(pipeline_, frame_, failing);
-		std::vector<std::string> asked;
-		for (const EarlierFailures &earlier : failing)
-			asked.insert(asked.end(), earlier.items.begin(), earlier.items.end());
-		record_.forget_failures(frame_, asked, found.keys);
-	}
-	candidates_.scan(pipeline_, frame_, context_, found);
+	candidates_.scan(pipeline_, frame_, context_, still_failing(record_, pipeline_, frame_));
 	progress_.candidates = progress_.tally.candidates() + candidates_.count();
 	write_progress(progress_, std::nullopt);
 }
@@ -171,8 +165,7 @@ void Run::take_page(const std::vector<Item> &items) {
 	transaction([&] {
 		call([]() noexcept { CHECK_FOR_INTERRUPTS(); });
 		hold();
-		RunContext context(pipeline_, frame_);
-		first = as_owner(pipeline_, [&] { return Chain(pipeline_, context, pattern_).first_lacking(items); });
+		first = first_lacking(pipeline_, frame_, items);
 	});
 	std::vector<int> work_list;
 	for (std::size_t i = 0; i < items.size(); ++i)
@@ -224,14 +217,8 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 	try {
 		transaction([&] {
 			hold();
-			RunContext context(pipeline_, frame_);
 			ignore_known_failures(items, members);
-			Chain chain(pipeline_, context, pattern_);
-			as_owner(pipeline_, [&] {
-				// A deferred violation fails its own item now, and not the whole batch at commit.
-				with_spi([] { call([]() noexcept { SPI_execute("SET CONSTRAINTS ALL IMMEDIATE", false, 0); }); });
-				report = chain.process(items, members, first);
-			});
+			report = process(pipeline_, frame_, items, members, first, pattern_);
 			record_.write_batch(frame_, report, settings::keep_all_events());
 			so_far.tally.add(report.tally);
 			so_far.speed.worked(static_cast<int>(members.size()), milliseconds() - began);
@@ -312,6 +299,12 @@ void Run::succeed() {
 	});
 	succeeded_ = true;
 	tell(NOTICE, pipeline_.name + " run=" + std::to_string(id()) + " " + tally_line());
+}
+
+// Looks after other pipelines, and purges. In a transaction of its own, since the run is over whatever comes of it.
+void Run::keep_house() const {
+	if (frame_.mode == "live")
+		transaction([&] { record_.keep_house(); });
 }
 
 void Run::finish(const std::string &state, const std::string &sqlstate, const std::string &error) {

@@ -51,6 +51,7 @@ private:
 	void tell(int level, const std::string &line) const;
 	[[noreturn]] void break_off(const std::string &why, const std::string &hint);
 	void succeed();
+	void keep_house() const;
 	void finish(const std::string &state, const std::string &sqlstate = {}, const std::string &error = {});
 
 	Pipeline pipeline_;

@@ -24,6 +24,7 @@ struct RunFrame {
 	TimestampTz scan_to = 0;
 	std::string left_out; // a range of time that lies too far back to be looked at, for people; empty: none
 	std::optional<std::string> resume_after; // key, as text, of the last item that is already counted
+	std::string done_ahead = "[]"; // ranges of keys beyond it that are counted too: JSON array of [after, upto]
 };
 
 // What this backend works on at this moment, for functions that are called inside a step. One at a time.

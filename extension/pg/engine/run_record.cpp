@@ -10,7 +10,7 @@ using core::Tally;
 // A statement of the engine that returns a row of backfill.run.
 #define RUN_COLUMNS                                                                                                     \
 	"run_id, lease_token, mode, deliver, redo = 'all', run_time, window_from, window_to, scan_from, scan_to, "          \
-	"resume_after, candidates, changed, unchanged, skipped, failed, newly_failed, catches_up, "          \
+	"resume_after, candidates, changed, unchanged, skipped, failed, newly_failed, catches_up, done_ahead::text, "        \
 	"left_out_from || ' to ' || scan_from"
 
 static RunFrame frame_of(const Result &row) {
@@ -27,7 +27,8 @@ static RunFrame frame_of(const Result &row) {
 	frame.scan_to = row.timestamptz(0, 10);
 	frame.resume_after = row.text_or_null(0, 11);
 	frame.catches_up = row.boolean(0, 18);
-	frame.left_out = row.text(0, 19);
+	frame.done_ahead = row.text(0, 19);
+	frame.left_out = row.text(0, 20);
 	return frame;
 }
 
@@ -262,6 +263,30 @@ std::optional<std::int64_t> RunRecord::waiting_live_run() const {
 	});
 }
 
+RunFrame RunRecord::held(std::int64_t run_id, std::int64_t token) const {
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT " RUN_COLUMNS " FROM backfill._held_run($1, $2)");
+			return frame_of(statement.run({Param::of(run_id), Param::of(token)}));
+		});
+	});
+}
+
+bool RunRecord::count_batch(const RunFrame &frame, const Range &range, const Tally &tally) const {
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT backfill._count_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
+			return statement
+				.run({Param::of(frame.run_id), Param::of(frame.lease_token), Param::of(range.after), Param::of(range.upto),
+			          Param::of(range.done), Param::of(tally.items(ItemResult::changed)),
+			          Param::of(tally.items(ItemResult::unchanged)), Param::of(tally.items(ItemResult::skipped)),
+			          Param::of(tally.items(ItemResult::failed)), Param::of(tally.newly_failed()),
+			          Param::of(tally.steps_as_json())})
+				.boolean(0, 1);
+		});
+	});
+}
+
 void RunRecord::finish(const RunFrame &frame, const std::string &state, const std::string &sqlstate,
                        const std::string &error) const {
 	as_engine(engine_, [&] {
@@ -271,6 +296,27 @@ void RunRecord::finish(const RunFrame &frame, const std::string &state, const st
 			               Param::of(sqlstate), Param::of(error)});
 		});
 	});
+}
+
+void RunRecord::keep_house() const {
+	as_engine(engine_, [&] {
+		with_spi([&] {
+			static constinit Statement statement("SELECT backfill._keep_house($1)");
+			statement.run({Param::of(pipeline_.id)});
+		});
+	});
+}
+
+FoundItems still_failing(const RunRecord &record, const Pipeline &pipeline, const RunFrame &frame) {
+	const std::vector<EarlierFailures> failing = record.failing_earlier(frame);
+	if (failing.empty())
+		return {};
+	FoundItems found = Candidates::find(pipeline, frame, failing);
+	std::vector<std::string> asked;
+	for (const EarlierFailures &earlier : failing)
+		asked.insert(asked.end(), earlier.items.begin(), earlier.items.end());
+	record.forget_failures(frame, asked, found.keys);
+	return found;
 }
 
 } // namespace backfill::pg

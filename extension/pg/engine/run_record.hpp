@@ -17,6 +17,13 @@ struct Progress {
 	core::Speed speed;
 };
 
+// Keys (after, upto] that a batch of a shared run stands for.
+struct Range {
+	std::optional<std::string> after; // nothing: from the first on
+	std::string upto;
+	std::int64_t done = 0; // items of it that lacked nothing, and were not given
+};
+
 // The rows that a run writes about itself, as the engine. For people: nothing here decides what is skipped.
 class RunRecord {
 public:
@@ -46,8 +53,14 @@ public:
 	bool hold(const RunFrame &frame, core::Pace &pace) const;
 	// The live run that waits for a session, if one does.
 	std::optional<std::int64_t> waiting_live_run() const;
+	// A run that several sessions share, which stays this holder's until the transaction ends; throws if it is not.
+	RunFrame held(std::int64_t run_id, std::int64_t token) const;
+	// Adds a batch of such a run to it; false: it is not ours any more.
+	bool count_batch(const RunFrame &frame, const Range &range, const core::Tally &tally) const;
 	// Closes the run. sqlstate and error: what ended it early, else empty.
 	void finish(const RunFrame &frame, const std::string &state, const std::string &sqlstate, const std::string &error) const;
+	// After a live run, in a transaction of its own.
+	void keep_house() const;
 
 private:
 	void keep_in_range(const RunFrame &frame, const BatchReport &report) const;
@@ -56,5 +69,9 @@ private:
 	Oid engine_;
 	const Pipeline &pipeline_;
 };
+
+// Of the items that failed in earlier live runs and lie before the range of this one, those that still are candidates. The
+// others are forgotten.
+FoundItems still_failing(const RunRecord &record, const Pipeline &pipeline, const RunFrame &frame);
 
 } // namespace backfill::pg

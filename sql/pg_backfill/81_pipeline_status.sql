@@ -1,0 +1,78 @@
+
+-- How each pipeline stands, in one row. pg_cron may be in this database, in another or nowhere, so it is looked for when
+-- somebody looks.
+
+CREATE FUNCTION backfill._next_tick(schedule text, after timestamp) RETURNS timestamp
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_backfill__next_tick';
+COMMENT ON FUNCTION backfill._next_tick(text, timestamp) IS 'when a cron schedule ticks next, on the clock that pg_cron reads it by; null: never, or not by the calendar';
+
+CREATE FUNCTION backfill._cron_job(pipeline text, OUT state text, OUT schedule text, OUT next_tick timestamptz, OUT last_tick timestamptz, OUT last_tick_status text)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- Up to 1.5 it reads schedules in GMT, and has no such setting.
+	zone CONSTANT text := coalesce(nullif(current_setting('cron.timezone', true), ''), 'GMT');
+	home CONSTANT text := current_setting('cron.database_name', true);
+	job record;
+BEGIN
+	-- Anybody may have made a schema of that name, with a view that does as he likes: it must be the extension's own table.
+	IF NOT EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
+		WHERE d.classid = 'pg_class'::regclass AND d.objid = to_regclass('cron.job') AND d.deptype = 'e' AND e.extname = 'pg_cron') THEN
+		state := CASE WHEN home IS NULL THEN 'no pg_cron' WHEN home <> current_database() THEN format('pg_cron is in database %s', home) ELSE 'pg_cron is not created' END;
+		RETURN;
+	END IF;
+	EXECUTE 'SELECT j.jobid, j.schedule, j.active FROM cron.job j WHERE j.database = current_database() AND j.command ~ $1 ORDER BY j.active DESC, j.jobid LIMIT 1'
+		INTO job USING format('\mbackfill\.(run|request_run|run_requested)\s*\(\s*(pipeline\s*=>\s*)?''%s''', pipeline);
+	IF job.jobid IS NULL THEN
+		state := 'not scheduled';
+		RETURN;
+	END IF;
+	schedule := job.schedule;
+	state := CASE WHEN job.active THEN 'scheduled' ELSE 'switched off' END;
+	IF job.active THEN
+		next_tick := backfill._next_tick(job.schedule, backfill._clock() AT TIME ZONE zone) AT TIME ZONE zone;
+	END IF;
+	-- Nobody purges what pg_cron keeps of its ticks: only the latest are looked at.
+	EXECUTE 'SELECT d.start_time, d.status FROM (SELECT r.* FROM cron.job_run_details r ORDER BY r.runid DESC LIMIT 1000) d WHERE d.jobid = $1 ORDER BY d.runid DESC LIMIT 1'
+		INTO last_tick, last_tick_status USING job.jobid;
+END $$;
+COMMENT ON FUNCTION backfill._cron_job(text) IS 'the pg_cron job of this database that runs a pipeline or asks for its runs, if there is one that can be seen';
+
+CREATE VIEW backfill.pipeline_status AS
+	SELECT p.name AS pipeline, p.owner, p.enabled,
+		r.run_id AS last_run, r.state AS last_state, r.started_at AS last_started_at, r.finished_at AS last_finished_at,
+		c.run_id AS last_change, c.run_time AS last_change_at,
+		(SELECT pg_catalog.count(*) FROM backfill.run o WHERE o.pipeline_id = p.pipeline_id AND o.state IN ('requested', 'running', 'paused')) AS open_runs,
+		p.watermark, backfill._clock() - p.watermark AS watermark_lag, r.held_by,
+		j.state AS cron, j.schedule, j.next_tick, j.last_tick, j.last_tick_status,
+		ARRAY(SELECT pg_catalog.concat_ws(' ', a.kind, nullif(a.subject, '')) FROM backfill.alarm a
+			WHERE a.pipeline_id = p.pipeline_id AND a.closed_at IS NULL ORDER BY a.alarm_id) AS open_alarms,
+		coalesce(d.waiting, 0) AS waiting, d.oldest_waiting_at, coalesce(d.unknown, 0) AS unknown, coalesce(d.dead, 0) AS dead
+	FROM backfill.pipeline p
+	LEFT JOIN LATERAL (
+		SELECT q.run_id, q.state, q.started_at, q.finished_at, q.held_by FROM backfill.run q
+		WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.started_at IS NOT NULL ORDER BY q.run_id DESC LIMIT 1) r ON true
+	LEFT JOIN LATERAL (
+		SELECT s.run_id, s.run_time FROM backfill.run_shape s
+		WHERE s.pipeline_id = p.pipeline_id AND s.changed > 0 ORDER BY s.run_id DESC LIMIT 1) c ON true
+	CROSS JOIN LATERAL backfill._cron_job(p.name) j
+	LEFT JOIN (
+		SELECT s.pipeline, pg_catalog.count(*) FILTER (WHERE s.state = 'waiting') AS waiting, pg_catalog.min(s.created_at) FILTER (WHERE s.state = 'waiting') AS oldest_waiting_at,
+			pg_catalog.count(*) FILTER (WHERE s.state = 'unknown') AS unknown, pg_catalog.count(*) FILTER (WHERE s.state = 'dead') AS dead
+		FROM (
+			SELECT m.pipeline, 'waiting' AS state, m.created_at FROM backfill.undelivered u JOIN backfill.message m USING (message_id)
+			UNION ALL
+			SELECT m.pipeline, e.state, NULL FROM backfill.delivery e JOIN backfill.message m USING (message_id)
+			WHERE e.state IN ('unknown', 'dead') AND e.reason IS DISTINCT FROM 'discarded'
+				AND NOT EXISTS (SELECT FROM backfill.undelivered u WHERE u.message_id = e.message_id)
+				AND NOT EXISTS (SELECT FROM backfill.delivery l WHERE l.message_id = e.message_id AND l.delivery_id > e.delivery_id)) s
+		GROUP BY s.pipeline) d ON d.pipeline = p.name;
+COMMENT ON VIEW backfill.pipeline_status IS 'each pipeline in a row: its last live run, watermark, schedule, open alarms and what of its messages waits or needs a person';
+COMMENT ON COLUMN backfill.pipeline_status.last_run IS 'the last live run that has started; what waits is in open_runs';
+COMMENT ON COLUMN backfill.pipeline_status.last_change IS 'the last live run that changed something';
+COMMENT ON COLUMN backfill.pipeline_status.watermark_lag IS 'how long ago the next live run would start to scan; it always scans its lookback at least';
+COMMENT ON COLUMN backfill.pipeline_status.held_by IS 'what kept the watermark back at the last live run';
+COMMENT ON COLUMN backfill.pipeline_status.cron IS 'scheduled, switched off or not scheduled by pg_cron; or where that is, if it is not in this database';
+COMMENT ON COLUMN backfill.pipeline_status.next_tick IS 'of pg_cron; null where there is none, or its schedule does not go by the calendar';
+COMMENT ON COLUMN backfill.pipeline_status.waiting IS 'messages that wait or are being sent';
+COMMENT ON COLUMN backfill.pipeline_status.dead IS 'messages that were refused or exhausted their attempts, and that nobody has discarded';

@@ -1,0 +1,180 @@
+
+-- What may be wrong with the pipelines: definitions, privileges, plans and runs.
+
+CREATE FUNCTION backfill._command_plans(pipeline text) RETURNS TABLE (step text, command text, sqlstate text, message text, plan json)
+	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill__command_plans';
+COMMENT ON FUNCTION backfill._command_plans(text) IS
+	'plans each command of a pipeline as its owner, by index wherever one serves, and runs none; a command that fails has sqlstate and message';
+
+CREATE FUNCTION backfill._large_table() RETURNS bigint
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 8 * 1024 * 1024;
+COMMENT ON FUNCTION backfill._large_table() IS 'bytes from which on a table should not be read from end to end in each batch';
+
+-- Exactly what is missing cannot be told from the server's message; these are the words that it uses.
+CREATE FUNCTION backfill._doctor_grant(owner name, search_path text, command text, message text) RETURNS text
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE m.said[1]
+		-- What lies in a schema that the owner may not look into does not exist for him.
+		WHEN 'does not exist' THEN (
+			SELECT format('GRANT USAGE ON SCHEMA %I TO %I;', n.nspname, owner)
+			FROM regexp_split_to_table(search_path, '\s*,\s*') s JOIN pg_namespace n ON n.nspname = trim('"' FROM s)
+			WHERE NOT has_schema_privilege(owner, n.oid, 'USAGE') ORDER BY n.nspname LIMIT 1)
+		WHEN 'schema' THEN format('GRANT USAGE ON SCHEMA %I TO %I;', m.said[2], owner)
+		WHEN 'function' THEN (
+			SELECT format('GRANT EXECUTE ON FUNCTION %s TO %I;', f.oid::regprocedure, owner)
+			FROM pg_proc f WHERE f.proname = m.said[2] AND NOT has_function_privilege(owner, f.oid, 'EXECUTE') ORDER BY f.oid LIMIT 1)
+		WHEN 'sequence' THEN (
+			SELECT format('GRANT USAGE ON SEQUENCE %s TO %I;', c.oid::regclass, owner)
+			FROM pg_class c WHERE c.relname = m.said[2] AND c.relkind = 'S' AND NOT has_sequence_privilege(owner, c.oid, 'USAGE') ORDER BY c.oid LIMIT 1)
+		ELSE (
+			SELECT format('GRANT %s ON %s TO %I;', p.privileges, c.oid::regclass, owner)
+			FROM pg_class c, (SELECT CASE WHEN command IN ('candidates', 'check') THEN 'SELECT' ELSE 'SELECT, INSERT, UPDATE, DELETE' END) p(privileges)
+			WHERE c.relname = m.said[2] AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND EXISTS (
+				SELECT FROM regexp_split_to_table(p.privileges, ', ') v WHERE NOT has_table_privilege(owner, c.oid, v))
+			ORDER BY c.oid LIMIT 1) END
+	FROM coalesce(regexp_match(message, '^permission denied for (\w+) (.+)$'), regexp_match(message, '(does not exist)$')) AS m(said)
+$$;
+COMMENT ON FUNCTION backfill._doctor_grant(name, text, text, text) IS 'the statement that gives an owner what a message says it lacks; null if that cannot be told';
+
+-- Nodes of a plan that read a table from end to end: there was no index to take.
+CREATE FUNCTION backfill._whole_reads(plan json) RETURNS TABLE (relation oid, column_name text)
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH node AS (
+		SELECT n.node, c.oid AS relation, concat_ws(' ', n.node ->> 'Filter', j.filters) AS conditions
+		FROM jsonb_path_query(plan::jsonb, 'strict $.** ? (exists (@."Relation Name"))') AS n(node)
+		JOIN pg_class c ON c.relname = n.node ->> 'Relation Name' AND c.relnamespace = (n.node ->> 'Schema')::regnamespace
+		CROSS JOIN LATERAL (SELECT string_agg(f #>> '{}', ' ') FROM jsonb_path_query(plan::jsonb, 'strict $.**."Join Filter"') f) j(filters)
+		WHERE n.node ->> 'Node Type' = 'Seq Scan' OR (n.node ->> 'Node Type' IN ('Index Scan', 'Index Only Scan') AND n.node -> 'Index Cond' IS NULL)
+	)
+	SELECT n.relation, min(a.attname::text)
+	FROM node n
+	LEFT JOIN pg_attribute a ON a.attrelid = n.relation AND a.attnum > 0 AND NOT a.attisdropped
+		AND n.conditions ~ format('(\m%s\.%s\M\)?(::\w+)? (=|>=|<|>|<=) )|( (=|>=|<|>|<=) \(?\m%s\.%s\M)', n.node ->> 'Alias', a.attname, n.node ->> 'Alias', a.attname)
+	GROUP BY n.relation
+$$;
+COMMENT ON FUNCTION backfill._whole_reads(json) IS 'tables that a plan reads from end to end, and a column that an index on would serve it, where that can be told';
+
+CREATE FUNCTION backfill._doctor_commands(pipeline text) RETURNS TABLE ("check" text, status text, detail text, hint text)
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	p backfill.pipeline := backfill._pipeline(pipeline);
+BEGIN
+	IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = p.owner) THEN
+		RETURN QUERY SELECT 'commands', 'fail', format('Owner %s of pipeline %s does not exist.', p.owner, p.name),
+			format('SELECT backfill.alter_pipeline(%L, owner => %L);', p.name, current_user);
+		RETURN;
+	END IF;
+	RETURN QUERY
+	WITH planned AS MATERIALIZED (
+		SELECT concat_ws(' ', q.step, q.command) AS what, q.* FROM backfill._command_plans(p.name) q
+	), whole AS (
+		SELECT q.what, q.command, w.relation, w.column_name FROM planned q, backfill._whole_reads(q.plan) w
+		WHERE q.command IN ('candidates', 'check') AND pg_relation_size(w.relation) > backfill._large_table()
+	)
+	SELECT 'commands', 'fail', format('%s of pipeline %s fails for its owner %s: %s', q.what, p.name, p.owner, q.message),
+		coalesce(backfill._doctor_grant(p.owner, p.search_path, q.command, q.message), '-- mend what the message names, or the command with backfill.'
+			|| CASE q.command WHEN 'candidates' THEN 'alter_pipeline' ELSE 'alter_step' END)
+	FROM planned q WHERE q.sqlstate IS NOT NULL
+	UNION ALL
+	SELECT 'indexes', 'warn', format('%s of pipeline %s reads %s (%s) from end to end.', w.what, p.name, w.relation::regclass, pg_size_pretty(pg_relation_size(w.relation))),
+		CASE WHEN w.column_name IS NULL THEN format('-- give %s an index that serves it', w.relation::regclass)
+			ELSE format('CREATE INDEX CONCURRENTLY ON %s (%I);', w.relation::regclass, w.column_name) END
+	FROM whole w;
+END $$;
+COMMENT ON FUNCTION backfill._doctor_commands(text) IS 'whether a pipeline''s owner may run its commands, and with which plans';
+
+CREATE FUNCTION backfill._doctor_definitions() RETURNS TABLE ("check" text, status text, detail text, hint text)
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- An abbreviation such as IST is good for AT TIME ZONE, and a session cannot have it.
+	zones CONSTANT text[] := ARRAY(SELECT lower(z.name) FROM pg_timezone_names z);
+BEGIN
+	RETURN QUERY
+	SELECT 'pipelines', 'warn', format('Pipeline %s is disabled.', p.name), format('SELECT backfill.enable_pipeline(%L);', p.name)
+	FROM backfill.pipeline p WHERE NOT p.enabled ORDER BY p.name;
+	RETURN QUERY
+	SELECT 'pipelines', 'warn', format('Pipeline %s has no steps.', p.name), format('SELECT backfill.drop_pipeline(%L); -- or give it steps', p.name)
+	FROM backfill.pipeline p WHERE NOT EXISTS (SELECT FROM backfill.step s WHERE s.pipeline_id = p.pipeline_id) ORDER BY p.name;
+	RETURN QUERY
+	SELECT 'time_zones', CASE WHEN z.is_known THEN 'warn' ELSE 'fail' END,
+		format(CASE WHEN z.is_known THEN 'Time zone %s of pipeline %s is an offset and not a place: it has no summer time, and a sign in it is read the other way round.'
+			ELSE 'Time zone %s of pipeline %s is not one that a session can have.' END, p.timezone, p.name),
+		format('SELECT backfill.alter_pipeline(%L, timezone => ''Asia/Kolkata''); -- or where its days begin', p.name)
+	FROM backfill.pipeline p CROSS JOIN LATERAL (SELECT p.timezone ~ '[0-9]' OR lower(p.timezone) = ANY (zones)) z(is_known)
+	WHERE NOT z.is_known OR p.timezone ~ '[0-9]' AND p.timezone !~ '^Etc/' ORDER BY p.name;
+	RETURN QUERY
+	SELECT c.* FROM backfill.pipeline p, backfill._doctor_commands(p.name) c
+	WHERE p.enabled AND (p.timezone ~ '[0-9]' OR lower(p.timezone) = ANY (zones)) AND EXISTS (SELECT FROM backfill.step s WHERE s.pipeline_id = p.pipeline_id)
+	ORDER BY p.name;
+END $$;
+COMMENT ON FUNCTION backfill._doctor_definitions() IS 'pipelines that do not run, or not well';
+
+CREATE FUNCTION backfill._doctor_runs() RETURNS TABLE ("check" text, status text, detail text, hint text)
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	moment CONSTANT timestamptz := backfill._clock();
+BEGIN
+	-- Against its own rhythm: twice as long as between its last runs.
+	RETURN QUERY
+	SELECT 'overdue', 'warn', format('Pipeline %s ran last at %s, and before that every %s.', p.name, date_trunc('second', g.last), date_trunc('second', g.usual)),
+		format('CALL backfill.run(%L);', p.name)
+	FROM backfill.pipeline p CROSS JOIN LATERAL (
+		SELECT max(s.started_at) AS last, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.gap) FILTER (WHERE s.gap > '1 minute') AS usual,
+			count(s.gap) FILTER (WHERE s.gap > '1 minute') AS gaps
+		-- A run repeated by hand says nothing of the rhythm.
+		FROM (SELECT r.started_at, r.started_at - lag(r.started_at) OVER (ORDER BY r.started_at) AS gap
+			FROM (SELECT q.started_at FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.started_at IS NOT NULL
+				ORDER BY q.run_id DESC LIMIT 10) r) s) g
+	WHERE p.enabled AND p.after IS NULL AND g.gaps >= 2 AND moment - g.last > 2 * g.usual + interval '10 minutes'
+	ORDER BY p.name;
+	RETURN QUERY
+	SELECT 'overdue', 'warn', format('Pipeline %s has never run.', p.name), format('CALL backfill.run(%L);', p.name)
+	FROM backfill.pipeline p
+	WHERE p.enabled AND p.after IS NULL AND p.created_at < moment - p.lookback
+		AND NOT EXISTS (SELECT FROM backfill.run r WHERE r.pipeline_id = p.pipeline_id) ORDER BY p.name;
+	RETURN QUERY
+	SELECT 'runs', 'fail', format('Run %s of pipeline %s has been silent since its lease ended at %s.', r.run_id, p.name, date_trunc('second', r.lease_until)),
+		format('CALL backfill.run_requested(%L);', p.name)
+	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id) WHERE r.state = 'running' AND r.lease_until < moment ORDER BY r.run_id;
+	RETURN QUERY
+	SELECT 'runs', 'warn', format('%s runs of pipeline %s have been waiting since %s and nobody takes them.', count(*), p.name, date_trunc('second', min(r.requested_at))),
+		format('CALL backfill.run_requested(%L);', p.name)
+	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id)
+	WHERE r.state = 'requested' AND r.requested_at < moment - interval '1 hour'
+		AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.pipeline_id = r.pipeline_id AND o.state = 'running' AND o.lease_until >= moment)
+	GROUP BY p.name ORDER BY p.name;
+	RETURN QUERY
+	SELECT 'runs', 'fail', format('The last run of pipeline %s, %s, is %s.', p.name, r.run_id, r.state), format('CALL backfill.run(%L);%s', p.name, CASE WHEN r.state <> 'crashed' THEN format(' -- when this is mended: SELECT error FROM backfill.run_history WHERE run_id = %s', r.run_id) END)
+	FROM backfill.pipeline p CROSS JOIN LATERAL (
+		SELECT q.run_id, q.state FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.finished_at IS NOT NULL ORDER BY q.run_id DESC LIMIT 1) r
+	WHERE r.state IN ('failed', 'broken', 'crashed') AND p.enabled ORDER BY p.name;
+	RETURN QUERY
+	SELECT 'watermark', 'warn', format('The watermark of pipeline %s has not moved beyond %s%s.', p.name, date_trunc('second', p.watermark), ', held back by ' || r.held_by),
+		CASE WHEN r.held_by LIKE 'transaction of process%' THEN format('SELECT pg_terminate_backend(%s);', substring(r.held_by FROM 'process (\d+)'))
+			WHEN r.held_by LIKE 'prepared%' THEN format('ROLLBACK PREPARED %s; -- or COMMIT PREPARED', substring(r.held_by FROM 'transaction (''.*'') of'))
+			ELSE format('CALL backfill.run(%L);', p.name) END
+	FROM backfill.pipeline p LEFT JOIN LATERAL (
+		SELECT q.held_by FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' ORDER BY q.run_id DESC LIMIT 1) r ON true
+	WHERE p.enabled AND p.watermark < moment - greatest(2 * p.lookback, interval '2 hours') ORDER BY p.name;
+	RETURN QUERY
+	SELECT 'left_out', 'warn', format('Run %s of pipeline %s did not look at what arrived between %s and %s: more than max_catchup.', r.run_id, p.name,
+			date_trunc('second', r.left_out_from), date_trunc('second', r.scan_from)),
+		format('SELECT * FROM backfill.replay(%L, %L, %L); CALL backfill.run_requested(%L);', p.name,
+			(backfill._slot_of(r.left_out_from, p.slot, p.timezone)).window_from AT TIME ZONE p.timezone,
+			(backfill._slot_of(r.scan_from, p.slot, p.timezone)).window_to AT TIME ZONE p.timezone, p.name)
+	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id)
+	WHERE r.left_out_from IS NOT NULL AND r.state = 'succeeded' AND NOT EXISTS (
+		SELECT FROM backfill.replay y WHERE y.pipeline_id = r.pipeline_id AND y.replay_from <= r.left_out_from AND y.replay_to >= r.scan_from
+			AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.replay_id = y.replay_id AND o.state <> 'succeeded'))
+	ORDER BY r.run_id;
+	RETURN QUERY
+	SELECT 'items', 'warn', format('%s items of pipeline %s fail in each window, up to %s in a row.', count(*), p.name, max(f.windows)),
+		format('SELECT * FROM backfill.explain_item(%L, %L);', p.name, (array_agg(f.item ORDER BY f.windows DESC, f.item))[1])
+	FROM backfill.item_failure f JOIN backfill.pipeline p USING (pipeline_id) WHERE f.windows >= 3 GROUP BY p.name ORDER BY p.name;
+END $$;
+COMMENT ON FUNCTION backfill._doctor_runs() IS 'runs that did not come, did not end, or left something out';

@@ -1,0 +1,122 @@
+# The commands that look at things and decide about messages: what they print, in each format, and what they refuse.
+use strict;
+use warnings FATAL => 'all';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Worker;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+$ENV{PGHOST} = $node->host;
+$ENV{PGPORT} = $node->port;
+$ENV{PGDATABASE} = 'postgres';
+my ($code, $out, $err);
+
+# A first user: reports from files, a run, a look.
+($code, $out, $err) = worker('load-reports', 'test/data/reports/s01_baseline.json');
+is($code, 4, 'no extension: refused');
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_backfill');
+($code, $out, $err) = worker('load-reports', 'test/data/reports/s01_baseline.json');
+is($code, 1, 'no leads extension: refused');
+like($err, qr/HINT:  Run CREATE EXTENSION bt_leads CASCADE there/, 'no leads extension: what to do');
+$node->safe_psql('postgres', 'CREATE EXTENSION bt_leads; SELECT bt.install_pipeline()');
+
+($code, $out, $err) = worker('-o', 'csv', 'load-reports', '--with-leads', 'test/data/reports/s01_baseline.json', 'test/data/reports/s04_caps_only_no_cais.json');
+is($code, 0, 'reports are loaded');
+like($out, qr/s01_baseline\.json,1,loaded,experian,ok,,3,1\r\n/, 'how a report reads, and the lead it made');
+like($out, qr/s04_caps_only_no_cais\.json,2,loaded,experian,skipped,no_accounts,0,2\r\n/, 'a report with nothing to transfer');
+is($node->safe_psql('postgres', q{SELECT encode(body, 'hex') FROM bt.credit_report WHERE id = 1}),
+	unpack('H*', slurp_file('test/data/reports/s01_baseline.json')), 'byte for byte');
+($code, $out) = worker('load-reports', '-o', 'csv', '--with-leads', 'test/data/reports/s01_baseline.json');
+like($out, qr/,1,already there,experian,ok,,3,\r\n/, 'loaded twice: is there once');
+is($node->safe_psql('postgres', 'SELECT (SELECT count(*) FROM bt.credit_report), (SELECT count(*) FROM bt.lead)'), '2|2', 'and made no second lead');
+
+($code, $out, $err) = worker_with_input(slurp_file('test/data/reports/s21_empty_arrays_settled.json'), 'load-reports', '--mobile', '+91 60000 00077', '-o', 'json', '-');
+is($code, 0, 'standard input');
+like($out, qr/^\[\n\{"file":"-","report_id":3,"result":"loaded",.*"tradelines":1,"new_lead":null\}\n\]\n$/, 'JSON has numbers and nulls');
+is($node->safe_psql('postgres', 'SELECT mobile FROM bt.credit_report WHERE id = 3'), '+91 60000 00077', 'the mobile that was given');
+($code, $out, $err) = worker('load-reports', '-o', 'csv', 'nowhere.json', 'test/data/reports/s06_no_record_102.json', 'test/data/reports/s01_baseline.json');
+is($code, 1, 'some files cannot be loaded');
+like($err, qr/nowhere\.json: No such file/, 'which, and why');
+like($err, qr/s06_no_record_102\.json: the report has no mobile of its own\nHINT:  Say whose it is with --mobile/, 'and what to do');
+like($out, qr/s01_baseline\.json,1,already there/, 'the others are done');
+is((worker('load-reports', '--mobile', '12', 'test/data/reports/s01_baseline.json'))[0], 2, 'a mobile that is none: usage');
+
+# Runs.
+$node->safe_psql('postgres', q{CALL backfill.run('bt_leads')});
+($code, $out) = worker('runs', '-o', 'csv');
+is($code, 0, 'runs');
+like($out, qr/^run_id,pipeline,mode,state,.*\r\n1,bt_leads,live,succeeded,.*,2,2,0,0,0,\r\n$/s, 'runs: one, with its counts');
+like((worker('runs', 'bt_leads'))[1], qr/^ run_id \| pipeline .*\n-+\+-.*\n +1 \| bt_leads \|.*\n\(1 row\)\n$/, 'runs as a table');
+like((worker('runs', '--state', 'broken'))[1], qr/\(0 rows\)/, 'runs by state');
+like((worker('runs', 'show', '1'))[1], qr/^bt_leads run=1 item=1 step=normalize_report status=ok$/m, 'the story of a run');
+($code, $out, $err) = worker('runs', 'show', '77');
+is($code, 2, 'no such run');
+like($err, qr/run 77 does not exist\nHINT:/, 'no such run: what to do');
+is((worker('runs', '--state', 'dancing'))[0], 2, 'no such state');
+
+# The outbox. The key of an item is what a page and a CSV field have to quote; the other item fails two nights.
+$node->safe_psql('postgres', q{
+	CREATE TABLE public.sale (id text PRIMARY KEY, at timestamptz DEFAULT '2026-01-01 01:00Z'); INSERT INTO public.sale VALUES ('<b>a, "b"</b>'), ('<i>');
+	SELECT backfill.create_pipeline('odd', 'SELECT id, at FROM public.sale WHERE at >= $1 AND at < $2', 'text', lookback => '3 days');
+	SELECT backfill.add_step('odd', 'tell',
+		'SELECT EXISTS (SELECT FROM backfill.message m WHERE m.item = $1 AND m.message_type = ''hello'')',
+		'SELECT backfill.emit(''email:a@example.com'', ''hello'', ''{"secret": "s3cret"}'', ''mail'', $1) WHERE $1 LIKE ''<b>%''')});
+$node->safe_psql('postgres', qq{SET client_min_messages = error; SET backfill.test_clock_seconds = $_; CALL backfill.run('odd')}) for (1767268800, 1767355200); # noon of the 1st and of the 2nd
+($code, $out) = worker('outbox', 'list', '-o', 'csv');
+like($out, qr/\r\n1,odd,mail,hello,[^,]*,"<b>a, ""b""<\/b>",pending,,0,/, 'outbox: a message that waits, quoted as CSV needs it');
+unlike($out, qr/s3cret|example\.com/, 'outbox list shows neither payload nor recipient');
+like((worker('outbox', 'show', '1', '-o', 'json'))[1], qr/"payload":\{"secret": "s3cret"\}/, 'outbox show has the payload');
+($code, $out, $err) = worker('outbox', 'discard', '1', '--reason', 'not wanted');
+is("$code $out", "0 discarded 1 message\n", 'outbox discard');
+like((worker('outbox', 'list', '--state', 'dead'))[1], qr/\| dead +\| discarded/, 'outbox by state');
+like((worker('outbox', 'show', '1'))[1], qr/^interventions .*"reason": "not wanted"/m, 'the reason is kept');
+($code, $out, $err) = worker('outbox', 'resolve-sent', '1', '--reason', 'x');
+is($code, 1, 'a decision that does not fit the state is refused');
+like($err, qr/message 1 is dead\nHINT:  Only an unknown delivery/, 'with the server\'s words');
+($code, $out, $err) = worker('outbox', 'requeue', '1', '99', '--reason', 'after all');
+is($code, 1, 'one of the ids does not exist');
+like((worker('outbox', 'show', '1', '-o', 'csv'))[1], qr/,dead,/, 'then none is requeued');
+is((worker('outbox', 'requeue', '1', '--reason', 'after all'))[0], 0, 'outbox requeue');
+is($node->safe_psql('postgres', 'SELECT state FROM backfill.outbox'), 'pending', 'it waits again');
+is((worker('outbox'))[0], 2, 'outbox alone: usage');
+
+# A page.
+my $page = $node->data_dir . '/page.html';
+is((worker('report', '--html', $page))[0], 0, 'report');
+$out = slurp_file($page);
+like($out, qr/<td>odd<\/td><td>&lt;i&gt;<\/td><td>2<\/td>/, 'an item that fails each night, escaped');
+like($out, qr/class="changed" style="width:100\.0+%" title="2 changed"/, 'a run is a bar');
+unlike($out, qr/s3cret|example\.com/, 'no payload and no recipient');
+is((worker('report', '--html', '/nowhere/page.html'))[0], 1, 'a file that cannot be written');
+
+# Completion, as a shell uses it.
+my $completed = sub {
+	my (@words) = @_;
+	my $last = $#words;
+	IPC::Run::run [ 'bash', '-c', 'source <(pg_backfill completion bash); COMP_WORDS=("$@"); COMP_CWORD=' . $last . '; _pg_backfill; echo "${COMPREPLY[*]}"', 'bash', @words ],
+		'>', \my $reply;
+	chomp $reply;
+	return $reply;
+};
+is($completed->('pg_backfill', 'outb'), 'outbox', 'completion of a command');
+is($completed->('pg_backfill', 'outbox', 'li'), 'list', 'completion of a command\'s command');
+is($completed->('pg_backfill', 'runs', 'bt_leads', '--st'), '--state', 'completion of an option');
+is((worker('completion', 'csh'))[0], 2, 'no such shell');
+like((worker('completion', 'fish'))[1], qr/^complete -c pg_backfill -n '__fish_use_subcommand' -a runs -d '/m, 'fish');
+like((worker('completion', 'zsh'))[1], qr/^autoload -U \+X bashcompinit/, 'zsh');
+
+# Every command explains itself, with an example.
+my @commands = (worker('--help'))[1] =~ /^  ([a-z][a-z-]*)  /mg;
+cmp_ok(scalar @commands, '>=', 6, 'commands are listed: ' . join ' ', @commands);
+for my $command (@commands)
+{
+	($code, $out) = worker($command, '--help');
+	ok($code == 0 && $out =~ /Examples?:\n  \S/, "help of $command has an example");
+}
+
+is($node->safe_psql('postgres', 'SELECT * FROM backfill.check_invariants()'), '', 'all invariants hold');
+$node->stop;
+done_testing();

@@ -1,0 +1,136 @@
+#include "worker/driver/lane.hpp"
+
+#include <chrono>
+#include <exception>
+
+#include "worker/failpoint.hpp"
+#include "worker/log.hpp"
+#include "worker/metrics.hpp"
+
+namespace backfill::worker {
+
+namespace {
+
+// Rolled back through no fault of the items.
+bool is_transient(const QueryError &error) {
+	return error.sqlstate() == "40001" || error.sqlstate() == "40P01";
+}
+
+} // namespace
+
+void stop_for(SharedRun &shared, const QueryError &error) {
+	const std::string &state = error.sqlstate();
+	if (state == lease_lost)
+		shared.stop(Stop::not_ours, error.what());
+	else if (state.starts_with("57P") || state.starts_with("08"))
+		shared.stop(Stop::disconnected, error.what());
+	else
+		shared.end_early({state == "57014" ? "cancelled" : "failed", state, error.what(), {}});
+}
+
+void Lane::work() noexcept {
+	try {
+		while (const auto chunk = shared_.take())
+			do_chunk(*chunk);
+	} catch (const ConnectionError &error) {
+		session_.close();
+		shared_.stop(Stop::disconnected, error.what());
+	} catch (const QueryError &error) {
+		stop_for(shared_, error);
+	} catch (const std::exception &error) {
+		shared_.end_early({"failed", "", error.what(), {}});
+	}
+}
+
+void Lane::do_chunk(const Chunk &chunk) {
+	Connection &connection = session_.open();
+	const Checked checked = check_batch(connection, shared_.run(), chunk.items);
+	if (checked.impure_step) {
+		shared_.end_early({"broken", "", "check of step \"" + *checked.impure_step + "\" wrote", checked.impure_step});
+		return;
+	}
+	do_items(chunk, checked.first);
+}
+
+void Lane::do_items(const Chunk &chunk, const std::vector<int> &first) {
+	Value after = chunk.after;
+	std::size_t next = 0; // item of the chunk that is not counted yet
+	std::size_t careful = 0; // items to be done in small batches
+	std::size_t fits = 1;
+	while (next < chunk.items.size()) {
+		std::size_t most = static_cast<std::size_t>(shared_.batch_items());
+		if (careful > 0)
+			most = std::min({most, careful, fits});
+		std::vector<std::size_t> members;
+		for (std::size_t i = next; i < chunk.items.size() && members.size() < most; ++i)
+			if (first.at(i) >= 0)
+				members.push_back(i);
+		if (members.empty())
+			break;
+		if (!shared_.wait_for_turn(static_cast<int>(members.size())))
+			return;
+		const std::size_t end = members.back() + 1;
+		const BatchResult result = do_batch(chunk, first, members, after, static_cast<long long>(end - next - members.size()));
+		if (result.impure_step)
+			return;
+		if (result.too_large) {
+			careful = members.size();
+			fits = static_cast<std::size_t>(result.fits);
+			continue;
+		}
+		careful -= std::min(careful, members.size());
+		next = end;
+		after = chunk.items[end - 1].key;
+		if (shared_.is_stopping())
+			return;
+	}
+	if (next < chunk.items.size())
+		shared_.note_done(after, chunk.items.back().key, static_cast<long long>(chunk.items.size() - next));
+}
+
+BatchResult Lane::do_batch(const Chunk &chunk, const std::vector<int> &first, const std::vector<std::size_t> &members,
+                           const Value &after, long long done) {
+	std::vector<Candidate> items;
+	std::vector<int> steps;
+	for (const std::size_t member : members) {
+		items.push_back(chunk.items[member]);
+		steps.push_back(first[member]);
+	}
+	constexpr int most_attempts = 5;
+	for (int attempt = 1;; ++attempt) {
+		const auto started = std::chrono::steady_clock::now();
+		try {
+			failpoint::reach("before_batch");
+			const BatchResult result =
+				run_batch(session_.open(), shared_.run(), after, items.back().key, done, items, steps, settings_.narrate);
+			failpoint::reach("after_batch");
+			if (result.impure_step) {
+				shared_.end_early({"broken", "", "check of step \"" + *result.impure_step + "\" wrote", result.impure_step});
+				return result;
+			}
+			if (result.too_large)
+				return result;
+			const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - started;
+			shared_.note_batch(result, items.size(), took.count(), done);
+			tell(result);
+			return result;
+		} catch (const QueryError &error) {
+			if (!is_transient(error) || attempt == most_attempts)
+				throw;
+		}
+	}
+}
+
+void Lane::tell(const BatchResult &result) const {
+	const ClaimedRun &run = shared_.run();
+	for (const Event &event : result.events)
+		log::step({run.id, run.pipeline, event.item, event.step, event.status, event.reason, event.milliseconds});
+	using core::ItemResult;
+	for (const auto &[counted, name] : {std::pair{ItemResult::changed, "changed"}, {ItemResult::unchanged, "unchanged"},
+	                                    {ItemResult::skipped, "skipped"}, {ItemResult::failed, "failed"}})
+		if (const auto items = result.tally.items(counted); items > 0)
+			metrics::count("pg_backfill_items_total", "pipeline=\"" + run.pipeline + "\",result=\"" + name + "\"",
+			               static_cast<double>(items));
+}
+
+} // namespace backfill::worker

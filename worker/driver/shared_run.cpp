@@ -1,0 +1,178 @@
+#include "worker/driver/shared_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace backfill::worker {
+
+namespace {
+
+double monotonic_seconds() {
+	return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+} // namespace
+
+SharedRun::SharedRun(ClaimedRun run, std::size_t sessions)
+	: run_(std::move(run)), most_waiting_(2 * sessions), given_(run_.counted) {
+	progress_.done = run_.counted;
+}
+
+void SharedRun::stop(Stop why, std::string text) {
+	const std::scoped_lock lock(mutex_);
+	if (why_ != Stop::no)
+		return;
+	why_ = why;
+	text_ = std::move(text);
+	changed_.notify_all();
+}
+
+void SharedRun::end_early(Ending ending) {
+	const std::scoped_lock lock(mutex_);
+	if (why_ != Stop::no)
+		return;
+	why_ = Stop::ended;
+	ending_ = std::move(ending);
+	changed_.notify_all();
+}
+
+bool SharedRun::is_stopping() const {
+	return why() != Stop::no;
+}
+
+Stop SharedRun::why() const {
+	const std::scoped_lock lock(mutex_);
+	return why_;
+}
+
+std::string SharedRun::text() const {
+	const std::scoped_lock lock(mutex_);
+	return text_;
+}
+
+Ending SharedRun::ending() const {
+	const std::scoped_lock lock(mutex_);
+	return ending_;
+}
+
+bool SharedRun::put(Chunk chunk) {
+	std::unique_lock lock(mutex_);
+	changed_.wait(lock, [&] { return why_ != Stop::no || chunks_.size() < most_waiting_; });
+	if (why_ != Stop::no)
+		return false;
+	chunks_.push_back(std::move(chunk));
+	changed_.notify_all();
+	return true;
+}
+
+void SharedRun::close() {
+	const std::scoped_lock lock(mutex_);
+	closed_ = true;
+	changed_.notify_all();
+}
+
+std::optional<Chunk> SharedRun::take() {
+	std::unique_lock lock(mutex_);
+	changed_.wait(lock, [&] { return why_ != Stop::no || closed_ || !chunks_.empty(); });
+	if (why_ != Stop::no || chunks_.empty())
+		return std::nullopt;
+	Chunk chunk = std::move(chunks_.front());
+	chunks_.pop_front();
+	changed_.notify_all();
+	return chunk;
+}
+
+void SharedRun::expect(long long candidates) {
+	const std::scoped_lock lock(mutex_);
+	expected_ = candidates;
+}
+
+void SharedRun::handed_out(long long items) {
+	const std::scoped_lock lock(mutex_);
+	given_ += items;
+}
+
+long long SharedRun::candidates() const {
+	const std::scoped_lock lock(mutex_);
+	return std::max(expected_, given_);
+}
+
+long long SharedRun::given() const {
+	const std::scoped_lock lock(mutex_);
+	return given_;
+}
+
+void SharedRun::note_done(const Value &after, const std::string &upto, long long items) {
+	const std::scoped_lock lock(mutex_);
+	done_.add(after, upto, items);
+	progress_.done += items;
+}
+
+DoneRanges SharedRun::take_done() {
+	const std::scoped_lock lock(mutex_);
+	return std::exchange(done_, DoneRanges());
+}
+
+void SharedRun::note_batch(const BatchResult &result, std::size_t items, double milliseconds, long long done) {
+	const std::scoped_lock lock(mutex_);
+	batch_size_.took(static_cast<int>(items), milliseconds);
+	if (result.fell_back)
+		batch_size_.fell_back();
+	progress_.done += static_cast<long long>(items) + done;
+	progress_.worked_on += static_cast<long long>(items);
+	progress_.failed += result.tally.items(core::ItemResult::failed);
+	for (const auto &[step, count] : result.attempted)
+		pattern_.attempted(step, count);
+	for (const auto &[key, count] : result.failed)
+		pattern_.failed(key.first, key.second, count);
+	const auto *const broken = pattern_.broken();
+	if (broken == nullptr || why_ != Stop::no)
+		return;
+	why_ = Stop::ended;
+	ending_ = {"broken", "", core::FailurePattern::describe(*broken), {}};
+	changed_.notify_all();
+}
+
+RunProgress SharedRun::progress() const {
+	const std::scoped_lock lock(mutex_);
+	RunProgress progress = progress_;
+	progress.candidates = std::max(expected_, given_);
+	return progress;
+}
+
+int SharedRun::batch_items() const {
+	const std::scoped_lock lock(mutex_);
+	return rate_.portion(std::min(batch_size_.items(), batch_limit_.value_or(core::BatchSize::most)));
+}
+
+void SharedRun::limit(std::optional<double> rate, std::optional<int> batch_limit) {
+	const std::scoped_lock lock(mutex_);
+	if (rate_.rate() == rate && batch_limit_ == batch_limit)
+		return;
+	rate_.set(rate);
+	batch_limit_ = batch_limit;
+	changed_.notify_all();
+}
+
+void SharedRun::hold(bool on) {
+	const std::scoped_lock lock(mutex_);
+	holding_ = on;
+	changed_.notify_all();
+}
+
+bool SharedRun::wait_for_turn(int items) {
+	std::unique_lock lock(mutex_);
+	while (why_ == Stop::no) {
+		if (holding_) {
+			changed_.wait(lock);
+			continue;
+		}
+		const double wait = rate_.take(monotonic_seconds(), items);
+		if (wait <= 0)
+			return true;
+		changed_.wait_for(lock, std::chrono::duration<double>(std::min(wait, 1.0)));
+	}
+	return false;
+}
+
+} // namespace backfill::worker

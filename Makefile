@@ -50,7 +50,7 @@ EXPORTS         = extension/exports.map
 SHLIB_LINK      = -lstdc++ -Wl,--version-script=$(EXPORTS)
 LEADS_LINK      = -lpugixml -lsimdjson
 WORKER_CFLAGS   = $(STD) $(WARN) -O2 -g -MMD -MP $(WORKER_INCLUDE)
-WORKER_LIBS     = $(libpq) $(shell pkg-config --libs spdlog)
+WORKER_LIBS     = $(libpq) $(shell pkg-config --libs spdlog libcurl libcrypto)
 UNIT_CFLAGS     = $(STD) $(WARN) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Iextension
 FUZZ_CFLAGS     = $(UNIT_CFLAGS) -fsanitize=fuzzer-no-link
 FUZZ_SECONDS   ?= 600

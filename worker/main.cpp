@@ -5,6 +5,7 @@
 
 #include "worker/command/command.hpp"
 #include "worker/connection.hpp"
+#include "worker/delivery/outbox.hpp"
 #include "worker/log.hpp"
 #include "worker/stop.hpp"
 #include "worker/version.hpp"
@@ -61,6 +62,9 @@ ExitCode start(int argc, char **argv) {
 	Invocation invocation;
 	add_options(app, options, invocation);
 	add_version(app, invocation);
+	add_deliver(app, invocation);
+	add_channel(app, invocation);
+	add_bind(app, invocation);
 	try {
 		app.parse(argc, argv);
 		return run(invocation, options);
@@ -72,6 +76,8 @@ ExitCode start(int argc, char **argv) {
 		return complain(ExitCode::cannot_connect, e.what());
 	} catch (const VersionMismatch &e) {
 		return complain(ExitCode::version_mismatch, e.what());
+	} catch (const NotBound &e) {
+		return complain(ExitCode::suppressed, e.what());
 	} catch (const std::exception &e) {
 		return complain(ExitCode::some_failed, e.what());
 	}

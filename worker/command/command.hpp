@@ -21,5 +21,8 @@ struct Invocation {
 // Each adds a subcommand with its options and examples. Parsing sets invocation.action, and nothing else; it runs when
 // the configuration has been read and the log is open.
 void add_version(CLI::App &app, Invocation &invocation);
+void add_bind(CLI::App &app, Invocation &invocation);
+void add_channel(CLI::App &app, Invocation &invocation);
+void add_deliver(CLI::App &app, Invocation &invocation);
 
 } // namespace backfill::worker

@@ -28,8 +28,6 @@ secret_file = "$secret_file"
 secret_env = "OLD_SECRET"
 retry_seconds = 0.001
 retry_longest_seconds = 0.001
-breaker_seconds = 0.001
-breaker_longest_seconds = 0.001
 $more
 TOML
 }

@@ -77,7 +77,8 @@ public:
 		transfer_.add_recipient("<" + mail.to + ">");
 		transfer_.on_command([&stage](std::string_view command) { stage = stage_of(command, stage); });
 		transfer_.upload(rule::compose(mail));
-		return judge_smtp(transfer_.perform(), stage);
+		const Transfer::Result result = transfer_.perform(); // which moves the stage on
+		return judge_smtp(result, stage);
 	}
 
 	std::string describe(const Message &message) override {

@@ -89,7 +89,7 @@ for my $case (
 	[ "[channel.x]\nkind = \"slack\"\nsecret_env = \"NOT_THERE\"", qr/channel\.x\.secret_env is not set in the environment: NOT_THERE/ ],
 	[ "[channel.x]\nkind = \"slack\"\nsecret_file = \"/nowhere/x\"", qr/channel\.x\.secret_file cannot be read/ ],
 	[ "[channel.x]\nkind = \"webhook\"\nurl = \"https://x\"\nsecret_file = \"$open\"", qr/secrets of Standard Webhooks/ ],
-	[ "[channel.x]\nkind = \"webhook\"\nurl = \"https://x\"\nlease_seconds = 5", qr/lease_seconds has to be at least twice timeout_seconds/ ],
+	[ "[channel.x]\nkind = \"webhook\"\nurl = \"https://x\"\nlease_seconds = 5", qr/lease_seconds has to be at least three times timeout_seconds/ ],
 	[ "[channel.x]\nkind = \"smtp\"\nurl = \"smtp://x\"\nfrom = \"a\@b\\r\\nRCPT TO:<c\@d>\"", qr/channel\.x\.from has to be a mail address/ ],
 	[ "[channel.x]\nkind = \"sftp\"\nhost = \"x\"\ndirectory = \"/x\"\nuser = \"u\"\nprivate_key_file = \"/k\"", qr/the server's key is always checked/ ],
 	[ "[channel.x]\nkind = \"inert\"\n[template.x.y]\ntext = \"z\"", qr/template\.x\.y\.text is not known|is of no use/ ],

@@ -120,7 +120,7 @@ for my $name ('rcpt_450', 'data_451')
 	is(state_of_last(), 'dead|attempts_exhausted|3', "$name: tried as often as configured");
 }
 $smtp->forget_requests;
-$delivery->configure(channel("timeout_seconds = 0.5\nlease_seconds = 1\n$template"));
+$delivery->configure(channel("timeout_seconds = 0.5\nlease_seconds = 2\n$template"));
 $delivery->tell(mail('hang@case%.example'));
 $delivery->deliver;
 is(state_of_last(), 'unknown|timeout|1', 'no answer to the data: held, for the mail may be out');
@@ -132,7 +132,7 @@ my $wrong = $delivery->write_file('wrong', 'wrong');
 for my $case (
 	[ 'the wrong password', { secret_file => "\"$wrong\"" }, 'login_denied|smtp_535' ],
 	[ 'a certificate that is not trusted', { ca_file => "\"$other\"" }, 'tls' ],
-	[ 'a server without STARTTLS', { url => '"smtp://127.0.0.1:' . $implicit->port . '"', timeout_seconds => 1, connect_timeout_seconds => 0.5, lease_seconds => 2 }, 'timeout|tls|connection_lost|curl_8' ],
+	[ 'a server without STARTTLS', { url => '"smtp://127.0.0.1:' . $implicit->port . '"', timeout_seconds => 1, connect_timeout_seconds => 0.5, lease_seconds => 3 }, 'timeout|tls|connection_lost|curl_8' ],
 	[ 'a private address', { allow_private => 'false' }, 'address_not_allowed' ])
 {
 	my ($name, $changed, $reason) = @$case;

@@ -17,7 +17,7 @@ sub channel
 {
 	my (%changed) = @_;
 	my %channel = (host => '"127.0.0.1"', port => $sshd->port, directory => "\"$target\"", user => "\"$user\"", private_key_file => "\"$folder/user_key\"",
-		known_hosts => "\"$folder/known_hosts\"", allow_private => 'true', timeout_seconds => 20, retry_seconds => 0.001, retry_longest_seconds => 0.001, %changed);
+		known_hosts => "\"$folder/known_hosts\"", allow_private => 'true', timeout_seconds => 20, lease_seconds => 60, retry_seconds => 0.001, retry_longest_seconds => 0.001, %changed);
 	return join "\n", '[channel.sftp]', 'kind = "sftp"', (map { "$_ = $channel{$_}" } grep { defined $channel{$_} } sort keys %channel), '';
 }
 sub state_of_last { return $delivery->sql('SELECT state, reason, attempts FROM backfill.outbox ORDER BY message_id DESC LIMIT 1'); }
@@ -75,7 +75,7 @@ $delivery->tell({ recipient => 'sftp:fingerprint' });
 is(($delivery->deliver)[0], 0, 'the right fingerprint');
 
 # A worker that dies between the file and the word: the next one finds the file.
-$delivery->configure(channel(lease_seconds => 2, timeout_seconds => 1));
+$delivery->configure(channel(lease_seconds => 6, timeout_seconds => 2));
 $delivery->tell({ recipient => 'sftp:killed' });
 {
 	local $ENV{PG_BACKFILL_FAILPOINT} = 'sent';

@@ -20,9 +20,9 @@ my $canonical = JSON::PP->new->utf8->canonical->allow_nonref;
 
 sub new
 {
-	my ($class, $name) = @_;
+	my ($class, $name, %init) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init;
+	$node->init(%init);
 	$node->append_conf('postgresql.conf', "backfill.narrate = 'none'\nclient_min_messages = warning\nfsync = off\nautovacuum = off");
 	$node->start;
 	my $self = bless { node => $node, database => 'postgres', folder => PostgreSQL::Test::Utils::tempdir(), next => 1 }, $class;
@@ -150,6 +150,9 @@ sub wait_until
 package Delivery::Worker;
 
 sub signal { my ($self, $signal) = @_; $self->{h}->signal($signal); return; }
+
+# Until it has said that.
+sub wait_for_word { my ($self, $what) = @_; $self->{h}->pump until $self->{err} =~ $what; return; }
 
 # Its exit code, or minus the signal that ended it.
 sub wait

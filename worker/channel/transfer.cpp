@@ -107,6 +107,8 @@ void Transfer::begin(const std::string &url) {
 	}
 	set(CURLOPT_TIMEOUT_MS, static_cast<long>(policy_.timeout.count()));
 	set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::min(policy_.connect_timeout, policy_.timeout).count()));
+	// Saying goodbye to a server that has stopped answering takes so long again.
+	set(CURLOPT_SERVER_RESPONSE_TIMEOUT, static_cast<long>((policy_.timeout.count() + 999) / 1000));
 	set(CURLOPT_FRESH_CONNECT, policy_.one_connection_each ? 1L : 0L);
 	set(CURLOPT_FORBID_REUSE, policy_.one_connection_each ? 1L : 0L);
 	set_callbacks();

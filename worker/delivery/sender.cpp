@@ -149,7 +149,8 @@ bool Sender::wait_for_turn() {
 }
 
 bool Sender::lease_lasts(Claim &claim) {
-	if (claim.lease_until - deadline::now() > channel_.timeout + channel_.timeout / 10)
+	// Twice: ending a connection to a server that does not answer may take as long again.
+	if (claim.lease_until - deadline::now() > channel_.timeout * 2 + channel_.timeout / 10)
 		return true;
 	say_kept();
 	outbox_->heartbeat(claim);

@@ -83,8 +83,8 @@ ChannelSettings read_channel(const std::string &name, Section &section, std::opt
 	channel.per_second = section.number("per_second", 0, 100000).value_or(kind->per_second);
 	channel.timeout = seconds(section, "timeout_seconds", 0.1, 3600, channel.timeout);
 	channel.lease = seconds(section, "lease_seconds", 1, day, channel.lease);
-	if (channel.lease < channel.timeout * 2)
-		section.refuse("lease_seconds", "has to be at least twice timeout_seconds");
+	if (channel.lease < channel.timeout * 3)
+		section.refuse("lease_seconds", "has to be at least three times timeout_seconds");
 	read_retry(section, channel);
 
 	ChannelContext context;

@@ -42,7 +42,8 @@ ISOLATION_OPTS  = --inputdir=test --outputdir=build/isolation $(LOAD_EXTENSIONS)
 STD             = -std=c++20
 WARN            = -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror
 SERVER_INCLUDE  = -Iextension -isystem $(includedir_server)
-WORKER_DEFINES  = $(shell pkg-config --cflags spdlog)
+WORKER_PACKAGES = spdlog tomlplusplus libcurl libcrypto
+WORKER_DEFINES  = $(shell pkg-config --cflags $(WORKER_PACKAGES))
 WORKER_INCLUDE  = -Iextension -I. -isystem $(libpq_srcdir) $(WORKER_DEFINES) -DPG_BACKFILL_VERSION='"$(RELEASE)"'
 PG_CPPFLAGS     = $(SERVER_INCLUDE) -DPG_BACKFILL_VERSION='"$(RELEASE)"' -MMD -MP
 PG_CXXFLAGS     = $(STD) $(WARN) -Wno-register -O2 -fvisibility=hidden -fvisibility-inlines-hidden
@@ -50,7 +51,7 @@ EXPORTS         = extension/exports.map
 SHLIB_LINK      = -lstdc++ -Wl,--version-script=$(EXPORTS)
 LEADS_LINK      = -lpugixml -lsimdjson
 WORKER_CFLAGS   = $(STD) $(WARN) -O2 -g -MMD -MP $(WORKER_INCLUDE)
-WORKER_LIBS     = $(libpq) $(shell pkg-config --libs spdlog) -lcpp-httplib
+WORKER_LIBS     = $(libpq) $(shell pkg-config --libs $(WORKER_PACKAGES)) -lcpp-httplib
 UNIT_CFLAGS     = $(STD) $(WARN) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Iextension
 FUZZ_CFLAGS     = $(UNIT_CFLAGS) -fsanitize=fuzzer-no-link
 FUZZ_SECONDS   ?= 600

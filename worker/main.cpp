@@ -6,6 +6,7 @@
 
 #include "worker/command/command.hpp"
 #include "worker/connection.hpp"
+#include "worker/delivery/outbox.hpp"
 #include "worker/log.hpp"
 #include "worker/stop.hpp"
 #include "worker/version.hpp"
@@ -62,7 +63,8 @@ ExitCode start(int argc, char **argv) {
 	Options options;
 	Invocation invocation;
 	add_options(app, options, invocation);
-	for (const auto add : {add_serve, add_run, add_replay, add_rehearse, add_runs, add_outbox, add_load_reports, add_report, add_completion, add_version})
+	for (const auto add : {add_serve, add_run, add_replay, add_rehearse, add_deliver, add_channel, add_bind, add_runs, add_outbox, add_load_reports,
+	                       add_report, add_completion, add_version})
 		add(app, invocation);
 	try {
 		app.parse(argc, argv);
@@ -75,6 +77,8 @@ ExitCode start(int argc, char **argv) {
 		return complain(ExitCode::cannot_connect, e.what());
 	} catch (const VersionMismatch &e) {
 		return complain(ExitCode::version_mismatch, e.what());
+	} catch (const NotBound &e) {
+		return complain(ExitCode::suppressed, e.what());
 	} catch (const std::exception &e) {
 		return complain(ExitCode::some_failed, e.what());
 	}

@@ -14,6 +14,13 @@ bool Breaker::may_try(Time now) noexcept {
 	return true;
 }
 
+void Breaker::unused(Time now) noexcept {
+	if (!trial_)
+		return;
+	trial_ = false;
+	retry_at_ = now;
+}
+
 void Breaker::succeeded() noexcept {
 	failures_ = 0;
 	trial_ = false;

@@ -23,6 +23,8 @@ public:
 	// Whether an attempt may start now. True while half open takes the one trial; the next asker waits for its result
 	// or, should the trial never report, for another pause.
 	bool may_try(Time now) noexcept;
+	// The trial was not made: there was nothing to send.
+	void unused(Time now) noexcept;
 	void succeeded() noexcept;
 	void failed(Time now) noexcept;
 

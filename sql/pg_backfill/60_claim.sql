@@ -9,9 +9,10 @@
 
 CREATE FUNCTION backfill.claim_deliveries(
 	channel text, "limit" integer DEFAULT 100, lease interval DEFAULT '5 minutes', after bigint DEFAULT 0,
-	when_unknown text DEFAULT 'hold', max_attempts integer DEFAULT 10)
+	when_unknown text DEFAULT 'hold', max_attempts integer DEFAULT 10, bound_to text DEFAULT NULL)
 	RETURNS TABLE (message_id bigint, token bigint, lease_until timestamptz, attempt integer, receiver_key uuid,
-		recipient text, message_type text, window_from timestamptz, window_to timestamptz, generation integer, payload jsonb)
+		recipient text, message_type text, window_from timestamptz, window_to timestamptz, generation integer, payload jsonb,
+		pipeline text, deliver_until timestamptz)
 	LANGUAGE plpgsql SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	-- Plans are kept while the table is empty and used when it is not.
@@ -34,6 +35,15 @@ BEGIN
 		RAISE EXCEPTION 'deliveries cannot be claimed this way'
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'limit is 1 to 10000, lease up to a day, max_attempts 1 to 100, when_unknown hold or retry.';
+	END IF;
+	IF bound_to <> backfill.database_identity() THEN
+		RAISE EXCEPTION 'this is not the database the worker is bound to'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'A copy of a database must not send what the original has sent. If this is now the one to deliver from, run pg_backfill bind.';
+	END IF;
+	-- A claim that a crash of the server takes back would not have counted what was sent.
+	IF current_setting('synchronous_commit') = 'off' THEN
+		PERFORM set_config('synchronous_commit', 'local', true);
 	END IF;
 
 	LOOP
@@ -77,10 +87,10 @@ BEGIN
 	FROM unnest(taken) t (id) JOIN backfill.message m ON m.message_id = t.id
 	WHERE u.message_id = t.id
 	RETURNING u.message_id, claim, u.lease_until, u.attempts::integer, m.receiver_key,
-		m.recipient, m.message_type, m.window_from, m.window_to, m.generation, m.payload;
+		m.recipient, m.message_type, m.window_from, m.window_to, m.generation, m.payload, m.pipeline, u.deliver_until;
 END
 $$;
-COMMENT ON FUNCTION backfill.claim_deliveries(text, integer, interval, bigint, text, integer) IS 'leases up to limit messages of a channel to the caller; commit before sending. after: highest id of the last claim, so that what is gone is not read again; 0 every few seconds, since retries, lapsed leases and late commits lie below';
+COMMENT ON FUNCTION backfill.claim_deliveries(text, integer, interval, bigint, text, integer, text) IS 'leases up to limit messages of a channel to the caller; commit before sending. bound_to: the database_identity() the caller may deliver for; any other is refused. after: highest id of the last claim, so that what is gone is not read again; 0 every few seconds, since retries, lapsed leases and late commits lie below';
 
 CREATE FUNCTION backfill._end_deliveries(messages bigint[], verdicts text[], moment timestamptz) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp

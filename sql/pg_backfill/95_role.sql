@@ -46,7 +46,8 @@ BEGIN
 	GRANT EXECUTE ON PROCEDURE backfill.run(text, bigint, text), backfill.run_requested(text, bigint), backfill._run_requested(text, bigint, text)
 		TO backfill_operator;
 	GRANT SELECT ON backfill.channel_status TO backfill_worker;
-	GRANT EXECUTE ON FUNCTION backfill._clock(), backfill.check_health(text), backfill.claim_deliveries(text, integer, interval, bigint, text, integer),
+	GRANT EXECUTE ON FUNCTION backfill._clock(), backfill.check_health(text), backfill.database_identity(),
+		backfill.claim_deliveries(text, integer, interval, bigint, text, integer, text),
 		backfill.heartbeat(bigint[], bigint, interval), backfill.mark_sent(bigint[], bigint), backfill.mark_failed(bigint[], bigint, text, timestamptz, boolean),
 		backfill.mark_unknown(bigint[], bigint, text, timestamptz), backfill.mark_inert(bigint[], bigint),
 		backfill.release(bigint[], bigint, timestamptz, text), backfill.abandon_claims()

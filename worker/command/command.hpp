@@ -31,5 +31,8 @@ void add_run(CLI::App &app, Invocation &invocation);
 void add_runs(CLI::App &app, Invocation &invocation);
 void add_serve(CLI::App &app, Invocation &invocation);
 void add_version(CLI::App &app, Invocation &invocation);
+void add_bind(CLI::App &app, Invocation &invocation);
+void add_channel(CLI::App &app, Invocation &invocation);
+void add_deliver(CLI::App &app, Invocation &invocation);
 
 } // namespace backfill::worker

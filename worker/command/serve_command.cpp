@@ -1,4 +1,5 @@
 #include "worker/command/command.hpp"
+#include "worker/delivery/deliverer.hpp"
 #include "worker/driver/driver.hpp"
 #include "worker/log.hpp"
 #include "worker/service/health.hpp"
@@ -15,7 +16,8 @@ ExitCode serve(Invocation &invocation) {
 	const DriverSettings settings = read_driver_settings(invocation.configuration);
 	const auto http = read_http_settings(invocation.configuration);
 	Driver driver(invocation.target, settings);
-	std::vector<Service> services{{"driver", [&] { driver.serve(); }}};
+	Deliverer deliverer(invocation.target, invocation.configuration);
+	std::vector<Service> services{{"driver", [&] { driver.serve(); }}, {"delivery", [&] { deliverer.serve(); }}};
 	std::optional<HttpServer> server;
 	if (http) {
 		server.emplace(*http, std::max(30.0, 3 * settings.poll_seconds));

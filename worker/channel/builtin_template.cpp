@@ -1,0 +1,31 @@
+#include "worker/channel/builtin_template.hpp"
+
+namespace backfill::worker {
+
+void add_slack_templates(rule::Templates &templates) {
+	templates.add("run_summary", "text",
+	              "*{{pipeline}}*: {{changed}} changed, {{failed}} failed ({{newly_failed}} new), {{skipped}} skipped, "
+	              "{{unchanged}} unchanged of {{candidates}}\n"
+	              "run {{run_id}} for {{window_from}}\n"
+	              "{{#reasons.entries}}• {{name}}: {{value}}\n{{/reasons.entries}}");
+	templates.add("run_summary", "fallback", "{{pipeline}}: {{changed}} changed, {{failed}} failed of {{candidates}}");
+	const char *const fields = "{{#message.fields}}• {{name}}: {{value}}\n{{/message.fields}}";
+	templates.add("alarm", "text", std::string(":rotating_light: *{{message.title}}* · {{message.pipeline}}\n") + fields);
+	templates.add("alarm", "fallback", "{{message.title}}: {{message.pipeline}}");
+	templates.add("default", "text", std::string("*{{message.title}}* · {{message.pipeline}}\n") + fields);
+	templates.add("default", "fallback", "{{message.title}}: {{message.pipeline}}");
+}
+
+void add_mail_templates(rule::Templates &templates) {
+	templates.add("run_summary", "subject", "{{pipeline}}: {{changed}} changed, {{failed}} failed");
+	templates.add("run_summary", "text",
+	              "Run {{run_id}} of {{pipeline}} for {{window_from}}\n\n"
+	              "{{candidates}} candidates, {{changed}} changed, {{unchanged}} unchanged, {{skipped}} skipped, {{failed}} failed "
+	              "({{newly_failed}} new)\n"
+	              "{{#reasons.entries}}  {{name}}: {{value}}\n{{/reasons.entries}}");
+	templates.add("default", "subject", "{{message.title}}");
+	templates.add("default", "text",
+	              "{{message.title}}\n\n{{#message.fields}}{{name}}: {{value}}\n{{/message.fields}}");
+}
+
+} // namespace backfill::worker

@@ -1,0 +1,46 @@
+#include "worker/command/command.hpp"
+#include "worker/command/output.hpp"
+#include "worker/delivery/deliverer.hpp"
+
+namespace backfill::worker {
+
+namespace {
+
+ExitCode deliver(Invocation &invocation) {
+	Deliverer deliverer(invocation.target, invocation.configuration);
+	Table table;
+	table.columns = {"channel", "kind", "sent", "inert", "failed", "given_back", "dead", "unknown", "waiting"};
+	constexpr unsigned text = 25, bigint = 20;
+	table.types = {text, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint};
+	long long sent = 0, inert = 0, trouble = 0;
+	for (const Deliverer::Drained &channel : deliverer.drain()) {
+		Row row{channel.channel, channel.kind};
+		for (const long long count : {channel.sent, channel.inert, channel.failed, channel.given_back, channel.dead, channel.unknown, channel.waiting})
+			row.push_back(std::to_string(count));
+		table.rows.push_back(std::move(row));
+		sent += channel.sent;
+		inert += channel.inert;
+		trouble += channel.failed + channel.given_back + channel.dead + channel.unknown;
+	}
+	print_table(invocation, table);
+	return trouble > 0 ? ExitCode::some_failed : inert > 0 && sent == 0 ? ExitCode::suppressed : ExitCode::done;
+}
+
+ExitCode follow_on(Invocation &invocation) {
+	Deliverer deliverer(invocation.target, invocation.configuration);
+	deliverer.serve();
+	return ExitCode::done;
+}
+
+} // namespace
+
+void add_deliver(CLI::App &app, Invocation &invocation) {
+	CLI::App *const command = app.add_subcommand("deliver", "Send all messages that are due, once, and say what became of them");
+	const auto follow = std::make_shared<bool>(false);
+	command->add_flag("--follow", *follow, "Go on until asked to stop, as serve does, but drive no runs");
+	command->callback([&invocation, follow] { invocation.action = [&invocation, follow] { return *follow ? follow_on(invocation) : deliver(invocation); }; });
+	command->footer("Examples:\n  pg_backfill deliver --config /etc/pg_backfill.toml\n  pg_backfill deliver --output json\n"
+		         "Exit codes: 0 all sent or nothing due, 1 some were not, 5 all were suppressed because the channels are inert");
+}
+
+} // namespace backfill::worker

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "worker/configuration.hpp"
+#include "worker/delivery/settings.hpp"
+
+namespace backfill::worker {
+
+// Delivers the messages of a database: what [delivery], [channel.NAME] and [template.CHANNEL.TYPE] say. Where no channel
+// is configured all are inert.
+class Deliverer {
+public:
+	// Throws ConfigurationError.
+	Deliverer(std::string target, Configuration &configuration);
+
+	// Until the program is asked to stop: claims nothing new from then on, finishes what is in flight within
+	// shutdown_seconds, and gives the rest back.
+	void serve();
+
+	struct Drained {
+		std::string channel, kind;
+		long long sent, inert, failed, given_back, dead, unknown;
+		long long waiting; // pending still, retries among them
+	};
+	// All that is due, once. Throws ConnectionError, VersionMismatch, NotBound.
+	std::vector<Drained> drain();
+
+private:
+	std::vector<std::string> waiting_channels();
+	void serve_inert();
+	void warn_of_channels();
+
+	std::string target_;
+	DeliverySettings settings_;
+};
+
+} // namespace backfill::worker

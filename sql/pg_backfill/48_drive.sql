@@ -112,7 +112,7 @@ BEGIN
 	SET changed = q.changed + changed, unchanged = q.unchanged + unchanged + done, skipped = q.skipped + skipped, failed = q.failed + failed,
 		newly_failed = q.newly_failed + newly_failed,
 		step_counts = backfill._add_step_counts(q.step_counts, step_counts::jsonb || all_done),
-		resume_after = place.resume_after, done_ahead = place.done_ahead,
+		resume_after = place.resume_after, done_ahead = place.done_ahead, counted_at = backfill._clock(),
 		candidates = greatest(q.candidates, q.changed + q.unchanged + q.skipped + q.failed + changed + unchanged + skipped + failed + done)
 	WHERE q.run_id = r.run_id;
 	RETURN true;
@@ -160,7 +160,8 @@ BEGIN
 	state := r.state;
 	IF state = 'running' AND (r.lease_until < moment + lease * 0.7 OR heartbeat_run.candidates > r.candidates OR done <> '[]') THEN
 		UPDATE backfill.run q
-		SET lease_until = moment + lease, candidates = greatest(q.candidates, heartbeat_run.candidates)
+		SET lease_until = moment + lease, candidates = greatest(q.candidates, heartbeat_run.candidates),
+			counted_at = CASE WHEN heartbeat_run.candidates IS NULL THEN q.counted_at ELSE moment END
 		WHERE q.run_id = r.run_id AND q.lease_token = token AND q.state = 'running';
 		IF NOT FOUND THEN
 			state := 'lost';

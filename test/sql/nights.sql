@@ -29,6 +29,7 @@ BEGIN
 		timezone => timezone, catch_up => catch_up, max_catchup => max_catchup, slot => slot);
 	PERFORM backfill.add_batch_step('night', 'make', 'SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM nights.output o WHERE o.id = k)', 'SELECT nights.make($1)');
 	ALTER TABLE backfill.run ALTER run_id RESTART WITH 7001;
+	ALTER TABLE backfill.alarm ALTER alarm_id RESTART WITH 701;
 END $$;
 -- A night: both jobs at a moment, or in a bad one the pipeline's only.
 CREATE PROCEDURE night(at timestamptz, is_bad boolean DEFAULT false) LANGUAGE plpgsql AS $$

@@ -30,10 +30,11 @@ BEGIN
 			THEN format('transaction of process %s, %s old', oldest.pid, date_trunc('second', moment - oldest.started)) END,
 		CASE WHEN oldest.untimed_pid IS NOT NULL
 			THEN format('transaction of process %s, of unknown age because its track_activities is off', oldest.untimed_pid) END,
-		CASE WHEN prepared.prepared < moment - long
-			THEN format('prepared transaction %L, %s old', prepared.gid, date_trunc('second', moment - prepared.prepared)) END), '');
+		CASE WHEN prepared.gid IS NOT NULL
+			THEN format('prepared transaction %L of %s', prepared.gid, date_trunc('second', prepared.prepared))
+				|| CASE WHEN prepared.prepared < moment THEN format(', %s old', date_trunc('second', moment - prepared.prepared)) ELSE '' END END), '');
 END $$;
-COMMENT ON FUNCTION backfill._next_watermark(timestamptz, timestamptz, interval) IS 'to be asked before a scan; held_by: what has kept it back for more than ten minutes';
+COMMENT ON FUNCTION backfill._next_watermark(timestamptz, timestamptz, interval) IS 'to be asked before a scan; held_by: what keeps it back, if it is a prepared transaction or has done so for more than ten minutes';
 
 -- A watermark of the future was set while the clock was wrong: what has been stamped since the clock was put back lies
 -- before it. The newest one that an earlier run left and that is not of the future still holds.

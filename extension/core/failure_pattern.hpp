@@ -1,18 +1,24 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace backfill::core {
 
 // Tells a database in trouble (disk full, a table dropped) from poisoned items: nearly all items fail at one step with
-// one SQLSTATE.
+// one SQLSTATE. An item that failed in an earlier run says nothing about that: in a quiet night there may be few others.
 class FailurePattern {
 public:
 	static constexpr std::int64_t enough_items = 20; // below that, a few bad items say nothing
 	static constexpr double nearly_all = 0.9;
+
+	// The items of the next ones that failed in an earlier run. Sorted.
+	void ignore(std::vector<std::string> items) { ignored_ = std::move(items); }
+	bool counts(const std::string &item) const { return !std::binary_search(ignored_.begin(), ignored_.end(), item); }
 
 	void attempted(const std::string &step, std::int64_t items) { attempted_[step] += items; }
 	void failed(const std::string &step, const std::string &sqlstate, std::int64_t items = 1) { failed_[{step, sqlstate}] += items; }
@@ -38,6 +44,7 @@ public:
 	}
 
 private:
+	std::vector<std::string> ignored_;
 	std::map<std::string, std::int64_t> attempted_;
 	std::map<std::pair<std::string, std::string>, std::int64_t> failed_;
 };

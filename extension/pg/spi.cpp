@@ -36,6 +36,21 @@ Param Param::of(const std::vector<std::int64_t> &values) {
 	        })};
 }
 
+Param Param::of(const std::vector<std::optional<TimestampTz>> &values) {
+	int count = static_cast<int>(values.size());
+	return {TIMESTAMPTZARRAYOID, call([&]() noexcept {
+		        Datum *const elements = static_cast<Datum *>(palloc(sizeof(Datum) * (count + 1)));
+		        bool *const nulls = static_cast<bool *>(palloc(count + 1));
+		        for (int i = 0; i < count; ++i) {
+			        nulls[i] = !values[i].has_value();
+			        elements[i] = nulls[i] ? 0 : TimestampTzGetDatum(*values[i]);
+		        }
+		        int lower = 1;
+		        return PointerGetDatum(construct_md_array(elements, nulls, 1, &count, &lower, TIMESTAMPTZOID,
+		                                                  sizeof(TimestampTz), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	        })};
+}
+
 Param Param::of(const std::vector<int> &values) {
 	const int count = static_cast<int>(values.size());
 	return {INT4ARRAYOID, call([&]() noexcept {

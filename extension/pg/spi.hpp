@@ -19,6 +19,8 @@ struct Param {
 
 	static Param of(std::int64_t value) { return {INT8OID, Int64GetDatum(value)}; }
 	static Param of(std::int32_t value) { return {INT4OID, Int32GetDatum(value)}; }
+	static Param of(double value) { return {FLOAT8OID, Float8GetDatum(value)}; }
+	static Param of(const std::optional<double> &value) { return value ? of(*value) : null(FLOAT8OID); }
 	static Param of(bool value) { return {BOOLOID, BoolGetDatum(value)}; }
 	static Param of(std::string_view value); // text, copied into the current memory context
 	static Param of(const char *value) { return of(std::string_view(value)); }
@@ -26,6 +28,7 @@ struct Param {
 	static Param of(const std::optional<std::string> &value) { return value ? of(*value) : null(TEXTOID); }
 	static Param of(const std::vector<std::string> &values); // text[]
 	static Param of(const std::vector<std::int64_t> &values); // bigint[]
+	static Param of(const std::vector<std::optional<TimestampTz>> &values); // timestamptz[]
 	static Param of(const std::vector<int> &values);          // integer[]
 	static Param timestamptz(TimestampTz value) { return {TIMESTAMPTZOID, TimestampTzGetDatum(value)}; }
 	static Param null(Oid type) { return {type, 0, true}; }
@@ -47,6 +50,7 @@ public:
 	std::optional<std::string> text_or_null(std::uint64_t row, int column) const;
 	std::int64_t int8(std::uint64_t row, int column) const { return DatumGetInt64(datum(row, column)); }
 	std::int32_t int4(std::uint64_t row, int column) const { return DatumGetInt32(datum(row, column)); }
+	double float8(std::uint64_t row, int column) const { return DatumGetFloat8(datum(row, column)); }
 	bool boolean(std::uint64_t row, int column) const { return DatumGetBool(datum(row, column)); }
 	TimestampTz timestamptz(std::uint64_t row, int column) const { return DatumGetTimestampTz(datum(row, column)); }
 

@@ -13,6 +13,9 @@ CREATE TABLE backfill.pipeline (
 	timezone         text NOT NULL DEFAULT 'UTC',
 	delivery_max_age interval,
 	max_catchup      interval NOT NULL DEFAULT '7 days',
+	catch_up         text NOT NULL DEFAULT 'coalesce' CHECK (catch_up IN ('coalesce', 'each')),
+	clock_skew       interval NOT NULL DEFAULT '1 minute',
+	rate             double precision CHECK (rate > 0),
 	after            integer REFERENCES backfill.pipeline,
 	summary_to       text,
 	enabled          boolean NOT NULL DEFAULT true,
@@ -28,6 +31,9 @@ COMMENT ON COLUMN backfill.pipeline.lookback IS 'the least that a live run scans
 COMMENT ON COLUMN backfill.pipeline.slot IS 'calendar unit of the windows';
 COMMENT ON COLUMN backfill.pipeline.delivery_max_age IS 'how long after its window''s end a message may still be sent; null: one slot';
 COMMENT ON COLUMN backfill.pipeline.max_catchup IS 'the most that a live run scans';
+COMMENT ON COLUMN backfill.pipeline.catch_up IS 'what is missed is done by one wider run (coalesce), or by a run for each missed slot, oldest first (each)';
+COMMENT ON COLUMN backfill.pipeline.clock_skew IS 'how far the clocks that stamp rows may be behind the server''s; live runs overlap by so much';
+COMMENT ON COLUMN backfill.pipeline.rate IS 'items a second that its runs work on, unless set_rate says otherwise; null: as fast as they can';
 COMMENT ON COLUMN backfill.pipeline.after IS 'upstream pipeline whose live changes request a run of this one';
 COMMENT ON COLUMN backfill.pipeline.summary_to IS 'recipient, such as slack:ops, of a summary of each live run that changed something or newly failed; null: nobody';
 COMMENT ON COLUMN backfill.pipeline.watermark IS 'where the next live run may safely start to scan; moves only when a run has succeeded';

@@ -68,7 +68,19 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._upstream(integer, text) IS 'the upstream pipeline of that name; refuses cycles';
 
-CREATE FUNCTION backfill._check_settings(lookback interval, slot text, timezone text, delivery_max_age interval, max_catchup interval) RETURNS void
+CREATE FUNCTION backfill._check_rate(rate double precision) RETURNS void
+	LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF rate <= 0 OR rate IN ('NaN', 'Infinity') THEN
+		RAISE EXCEPTION 'rate must be positive'
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Give items a second, such as 0.5; pause_run stops a run.';
+	END IF;
+END $$;
+COMMENT ON FUNCTION backfill._check_rate(double precision) IS 'refuses rates that no run could keep';
+
+CREATE FUNCTION backfill._check_settings(lookback interval, slot text, timezone text, delivery_max_age interval, max_catchup interval,
+	catch_up text, clock_skew interval, rate double precision) RETURNS void
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -76,6 +88,15 @@ BEGIN
 		RAISE EXCEPTION '% must be positive', CASE WHEN lookback <= '0' THEN 'lookback' WHEN max_catchup <= '0' THEN 'max_catchup' ELSE 'delivery_max_age' END
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'Give an interval such as ''24 hours''.';
 	END IF;
+	IF catch_up NOT IN ('coalesce', 'each') THEN
+		RAISE EXCEPTION 'catch_up "%" is not known', catch_up
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Use coalesce, one wider run, or each, a run for each missed slot.';
+	END IF;
+	IF clock_skew < '0' OR clock_skew > '1 day' THEN
+		RAISE EXCEPTION 'clock_skew must be between nothing and a day'
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Give how far the clocks that stamp rows may be behind the server''s, such as ''1 minute''.';
+	END IF;
+	PERFORM backfill._check_rate(rate);
 	IF slot NOT IN ('hour', 'day', 'week', 'month') THEN
 		RAISE EXCEPTION 'slot "%" is not known', slot
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'Use hour, day, week or month.';
@@ -96,10 +117,11 @@ WHEN invalid_parameter_value THEN
 	END IF;
 	RAISE;
 END $$;
-COMMENT ON FUNCTION backfill._check_settings(interval, text, text, interval, interval) IS 'refuses settings that no run could use';
+COMMENT ON FUNCTION backfill._check_settings(interval, text, text, interval, interval, text, interval, double precision) IS 'refuses settings that no run could use';
 
 CREATE FUNCTION backfill._create_pipeline(name text, owner text, candidates text, key_type text, search_path text, lookback interval,
-	slot text, timezone text, delivery_max_age interval, max_catchup interval, after text, summary_to text) RETURNS void
+	slot text, timezone text, delivery_max_age interval, max_catchup interval, after text, summary_to text,
+	catch_up text, clock_skew interval, rate double precision) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -108,18 +130,23 @@ BEGIN
 	slot := coalesce(slot, 'day');
 	timezone := coalesce(timezone, 'UTC');
 	max_catchup := coalesce(max_catchup, '7 days');
-	PERFORM backfill._check_settings(lookback, slot, timezone, delivery_max_age, max_catchup);
+	catch_up := coalesce(catch_up, 'coalesce');
+	clock_skew := coalesce(clock_skew, '1 minute');
+	PERFORM backfill._check_settings(lookback, slot, timezone, delivery_max_age, max_catchup, catch_up, clock_skew, rate);
 	PERFORM backfill._default_channel(summary_to);
-	INSERT INTO backfill.pipeline (name, owner, candidates, key_type, search_path, lookback, slot, timezone, delivery_max_age, max_catchup, after, summary_to)
-	VALUES (name, owner, candidates, key_type, search_path, lookback, slot, timezone, delivery_max_age, max_catchup, backfill._upstream(NULL, after), summary_to);
+	INSERT INTO backfill.pipeline (name, owner, candidates, key_type, search_path, lookback, slot, timezone, delivery_max_age, max_catchup, after, summary_to,
+		catch_up, clock_skew, rate)
+	VALUES (name, owner, candidates, key_type, search_path, lookback, slot, timezone, delivery_max_age, max_catchup, backfill._upstream(NULL, after), summary_to,
+		catch_up, clock_skew, rate);
 EXCEPTION WHEN unique_violation THEN
 	RAISE EXCEPTION 'pipeline "%" already exists', name
 		USING ERRCODE = 'duplicate_object', HINT = 'Change it with backfill.alter_pipeline, or drop it first with backfill.drop_pipeline.';
 END $$;
-COMMENT ON FUNCTION backfill._create_pipeline(text, text, text, text, text, interval, text, text, interval, interval, text, text) IS 'writes a new pipeline';
+COMMENT ON FUNCTION backfill._create_pipeline(text, text, text, text, text, interval, text, text, interval, interval, text, text, text, interval, double precision) IS 'writes a new pipeline';
 
 CREATE FUNCTION backfill._alter_pipeline(pipeline_id integer, candidates text, lookback interval, slot text, timezone text,
-	delivery_max_age interval, max_catchup interval, after text, owner text, summary_to text) RETURNS void
+	delivery_max_age interval, max_catchup interval, after text, owner text, summary_to text,
+	catch_up text, clock_skew interval, rate double precision) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -132,19 +159,23 @@ BEGIN
 	p.timezone := coalesce(timezone, p.timezone);
 	p.delivery_max_age := coalesce(delivery_max_age, p.delivery_max_age);
 	p.max_catchup := coalesce(max_catchup, p.max_catchup);
+	p.catch_up := coalesce(catch_up, p.catch_up);
+	p.clock_skew := coalesce(clock_skew, p.clock_skew);
+	p.rate := nullif(coalesce(rate, p.rate), 0);
 	p.owner := coalesce(owner::name, p.owner);
 	p.summary_to := nullif(coalesce(summary_to, p.summary_to), '');
 	IF after IS NOT NULL THEN
 		p.after := backfill._upstream(p.pipeline_id, after);
 	END IF;
-	PERFORM backfill._check_settings(p.lookback, p.slot, p.timezone, p.delivery_max_age, p.max_catchup);
+	PERFORM backfill._check_settings(p.lookback, p.slot, p.timezone, p.delivery_max_age, p.max_catchup, p.catch_up, p.clock_skew, p.rate);
 	PERFORM backfill._default_channel(p.summary_to);
 	UPDATE backfill.pipeline q
 	SET candidates = p.candidates, lookback = p.lookback, slot = p.slot, timezone = p.timezone,
-		delivery_max_age = p.delivery_max_age, max_catchup = p.max_catchup, owner = p.owner, after = p.after, summary_to = p.summary_to
+		delivery_max_age = p.delivery_max_age, max_catchup = p.max_catchup,
+		catch_up = p.catch_up, clock_skew = p.clock_skew, rate = p.rate, owner = p.owner, after = p.after, summary_to = p.summary_to
 	WHERE q.pipeline_id = p.pipeline_id;
 END $$;
-COMMENT ON FUNCTION backfill._alter_pipeline(integer, text, interval, text, text, interval, interval, text, text, text) IS 'changes a pipeline; null leaves a value as it is';
+COMMENT ON FUNCTION backfill._alter_pipeline(integer, text, interval, text, text, interval, interval, text, text, text, text, interval, double precision) IS 'changes a pipeline; null leaves a value as it is';
 
 CREATE FUNCTION backfill._drop_pipeline(pipeline_id integer) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -246,17 +277,19 @@ COMMENT ON FUNCTION backfill._drop_step(integer, text) IS 'removes a step and cl
 
 CREATE FUNCTION backfill.create_pipeline(name text, candidates text, key_type regtype DEFAULT 'bigint', lookback interval DEFAULT '24 hours',
 	slot text DEFAULT 'day', timezone text DEFAULT 'UTC', delivery_max_age interval DEFAULT NULL, max_catchup interval DEFAULT '7 days',
-	after text DEFAULT NULL, summary_to text DEFAULT NULL) RETURNS void
+	after text DEFAULT NULL, summary_to text DEFAULT NULL, catch_up text DEFAULT 'coalesce', clock_skew interval DEFAULT '1 minute',
+	rate double precision DEFAULT NULL) RETURNS void
 	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill_create_pipeline';
-COMMENT ON FUNCTION backfill.create_pipeline(text, text, regtype, interval, text, text, interval, interval, text, text) IS
+COMMENT ON FUNCTION backfill.create_pipeline(text, text, regtype, interval, text, text, interval, interval, text, text, text, interval, double precision) IS
 	'defines a pipeline owned by the caller; candidates: a query of (key [, item time]) given $1 scan_from and $2 scan_to; summary_to: who is told of runs that changed something';
 
 CREATE FUNCTION backfill.alter_pipeline(name text, candidates text DEFAULT NULL, lookback interval DEFAULT NULL, slot text DEFAULT NULL,
 	timezone text DEFAULT NULL, delivery_max_age interval DEFAULT NULL, max_catchup interval DEFAULT NULL, after text DEFAULT NULL,
-	owner text DEFAULT NULL, summary_to text DEFAULT NULL) RETURNS void
+	owner text DEFAULT NULL, summary_to text DEFAULT NULL, catch_up text DEFAULT NULL, clock_skew interval DEFAULT NULL,
+	rate double precision DEFAULT NULL) RETURNS void
 	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill_alter_pipeline';
-COMMENT ON FUNCTION backfill.alter_pipeline(text, text, interval, text, text, interval, interval, text, text, text) IS
-	'changes a pipeline and never fires it; null leaves a value as it is; an empty after or summary_to removes it';
+COMMENT ON FUNCTION backfill.alter_pipeline(text, text, interval, text, text, interval, interval, text, text, text, text, interval, double precision) IS
+	'changes a pipeline and never fires it; null leaves a value as it is; an empty after or summary_to, or a rate of 0, removes it';
 
 CREATE FUNCTION backfill.drop_pipeline(name text) RETURNS void
 	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill_drop_pipeline';

@@ -25,6 +25,7 @@ CREATE TABLE backfill.run (
 	state        text NOT NULL CHECK (state IN ('requested', 'running', 'paused', 'succeeded', 'failed', 'broken', 'cancelled', 'crashed')),
 	window_from  timestamptz NOT NULL,
 	window_to    timestamptz NOT NULL,
+	catches_up   boolean NOT NULL DEFAULT false,
 	scan_from    timestamptz NOT NULL,
 	scan_to      timestamptz NOT NULL,
 	left_out_from timestamptz,
@@ -33,6 +34,8 @@ CREATE TABLE backfill.run (
 	run_time     timestamptz NOT NULL,
 	deliver      boolean NOT NULL DEFAULT false,
 	redo         text NOT NULL DEFAULT 'lacking' CHECK (redo IN ('lacking', 'all')),
+	rate         double precision CHECK (rate > 0),
+	batch_limit  integer CHECK (batch_limit BETWEEN 1 AND 256),
 	requested_by name NOT NULL,
 	requested_at timestamptz NOT NULL,
 	started_at   timestamptz,
@@ -48,6 +51,10 @@ CREATE TABLE backfill.run (
 	failed       bigint NOT NULL DEFAULT 0,
 	newly_failed bigint NOT NULL DEFAULT 0,
 	step_counts  jsonb NOT NULL DEFAULT '[]',
+	counted_at   timestamptz,
+	work_share   double precision,
+	check_ms     double precision,
+	work_ms      double precision,
 	sqlstate     text,
 	error        text,
 	CHECK (window_from < window_to),
@@ -63,6 +70,13 @@ CREATE INDEX run_open ON backfill.run (pipeline_id, window_from) WHERE state IN 
 CREATE UNIQUE INDEX run_requested_once ON backfill.run (pipeline_id)
 	WHERE mode = 'live' AND state = 'requested' AND started_at IS NULL;
 COMMENT ON TABLE backfill.run IS 'one pass of a pipeline over one window, with its tally';
+COMMENT ON COLUMN backfill.run.catches_up IS 'a live run of a slot that was missed, in a pipeline that catches up slot by slot';
+COMMENT ON COLUMN backfill.run.rate IS 'items a second that it may work on; items that are found done do not count; null: as fast as it can';
+COMMENT ON COLUMN backfill.run.batch_limit IS 'the most items it may take in one transaction; null: as many as fit';
+COMMENT ON COLUMN backfill.run.counted_at IS 'when the counts were written; null: its candidates are not known yet';
+COMMENT ON COLUMN backfill.run.work_share IS 'share of the items it looked at of late that lacked something; null: not known';
+COMMENT ON COLUMN backfill.run.check_ms IS 'what looking at an item takes, in milliseconds, of late';
+COMMENT ON COLUMN backfill.run.work_ms IS 'what working on an item that lacks something takes, in milliseconds, of late';
 COMMENT ON COLUMN backfill.run.run_time IS 'the run''s frozen time; nothing in a step reads the wall clock';
 COMMENT ON COLUMN backfill.run.left_out_from IS 'what arrived from here to scan_from lies beyond the pipeline''s max_catchup and was not looked at';
 COMMENT ON COLUMN backfill.run.next_watermark IS 'the pipeline''s watermark, once this live run has succeeded';

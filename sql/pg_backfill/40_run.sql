@@ -30,7 +30,7 @@ COMMENT ON FUNCTION backfill._require_operator(integer) IS 'refuses callers who 
 CREATE PROCEDURE backfill.run(pipeline text, INOUT run_id bigint DEFAULT NULL, INOUT tally text DEFAULT NULL)
 	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill_run';
 COMMENT ON PROCEDURE backfill.run(text, bigint, text) IS
-	'runs a pipeline now, in this session, committing as it goes; returns the run''s id and tally; an overlapping run leaves busy items alone';
+	'runs a pipeline now, in this session, committing as it goes; returns the run''s id and tally; beside another run it leaves alone what that one works on';
 
 CREATE PROCEDURE backfill._run_requested(pipeline text, run_id bigint, INOUT tally text DEFAULT NULL)
 	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill__run_requested';
@@ -43,11 +43,12 @@ DECLARE
 	wanted integer := (backfill._pipeline(pipeline)).pipeline_id;
 BEGIN
 	PERFORM backfill._require_operator(wanted);
-	PERFORM backfill._close_crashed_runs(wanted);
+	PERFORM backfill._free_crashed_runs(wanted, true);
 	RETURN (SELECT r.run_id FROM backfill.run r
-		WHERE r.pipeline_id = wanted AND r.state = 'requested' ORDER BY r.mode = 'replay', r.replay_id, r.window_from, r.run_id LIMIT 1);
+		WHERE r.pipeline_id = wanted AND r.state = 'requested' AND (r.mode = 'replay' OR NOT backfill._is_live_going(wanted))
+		ORDER BY r.mode = 'replay', r.replay_id, r.window_from, r.run_id LIMIT 1);
 END $$;
-COMMENT ON FUNCTION backfill._next_requested(text) IS 'the run to drive next: live ones first, then replays, oldest slot first';
+COMMENT ON FUNCTION backfill._next_requested(text) IS 'the run to drive next: live ones first, one at a time, then replays, oldest slot first';
 
 -- It commits, so it cannot set a search path of its own; every name is qualified.
 CREATE PROCEDURE backfill.run_requested(pipeline text, INOUT runs bigint DEFAULT 0)
@@ -82,6 +83,7 @@ BEGIN
 		RAISE EXCEPTION 'pipeline "%" is disabled', pipeline
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = format('Enable it with SELECT backfill.enable_pipeline(%L).', pipeline);
 	END IF;
+	PERFORM backfill._free_crashed_runs(p.pipeline_id, true);
 	LOOP
 		SELECT q.* INTO r FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.state = 'requested' AND q.started_at IS NULL;
 		EXIT WHEN FOUND;
@@ -91,7 +93,7 @@ BEGIN
 	PERFORM pg_notify('backfill_request', pipeline);
 	RETURN r.run_id;
 END $$;
-COMMENT ON FUNCTION backfill.request_run(text) IS 'asks for a live run, in milliseconds; returns its id, or that of the one that waits already';
+COMMENT ON FUNCTION backfill.request_run(text) IS 'asks for a live run, in milliseconds; returns its id, or that of the one that waits already; it starts when no other live run goes on';
 
 CREATE FUNCTION backfill._change_run(run_id bigint, wanted text) RETURNS text
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp

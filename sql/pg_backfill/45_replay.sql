@@ -96,8 +96,8 @@ BEGIN
 	INSERT INTO backfill.replay AS y (pipeline_id, replay_from, replay_to, redo, deliver, downstream, requested_by, requested_at)
 	VALUES (p.pipeline_id, bounds.replay_from, bounds.replay_to, redo, deliver, downstream, backfill._caller(), moment)
 	RETURNING y.replay_id INTO wanted;
-	INSERT INTO backfill.run (pipeline_id, replay_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, deliver, redo, requested_by, requested_at)
-	SELECT p.pipeline_id, wanted, 'replay', 'requested', s.slot_from, s.slot_to, s.slot_from, s.slot_to, moment, deliver, redo, backfill._caller(), moment
+	INSERT INTO backfill.run (pipeline_id, replay_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, deliver, redo, rate, requested_by, requested_at)
+	SELECT p.pipeline_id, wanted, 'replay', 'requested', s.slot_from, s.slot_to, s.slot_from, s.slot_to, moment, deliver, redo, p.rate, backfill._caller(), moment
 	FROM backfill._slots(p.pipeline_id, bounds.replay_from, bounds.replay_to) s ORDER BY s.slot_from;
 	PERFORM pg_notify('backfill_request', p.name);
 	RETURN wanted;

@@ -33,8 +33,8 @@ BEGIN
 	FOR r IN
 		SELECT q.run_id, q.state, q.lease_token, p.name FROM backfill.run q JOIN backfill.pipeline p USING (pipeline_id)
 		WHERE p.enabled AND (pipelines IS NULL OR p.name = ANY (pipelines)) AND (wanted IS NULL OR q.run_id = wanted)
-			AND (q.state = 'requested' OR (q.state = 'running' AND q.lease_until < moment))
-			AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.pipeline_id = q.pipeline_id AND o.run_id <> q.run_id AND o.state = 'running' AND o.lease_until >= moment)
+			AND (q.state = 'requested' OR (q.state = 'running' AND backfill._has_lapsed(q.lease_until)))
+			AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.pipeline_id = q.pipeline_id AND o.run_id <> q.run_id AND o.state = 'running' AND NOT backfill._has_lapsed(o.lease_until))
 		ORDER BY q.mode = 'replay', q.replay_id, q.window_from, q.run_id
 	LOOP
 		CONTINUE WHEN NOT pg_try_advisory_xact_lock(backfill._run_lock(r.run_id));
@@ -112,7 +112,7 @@ BEGIN
 	SET changed = q.changed + changed, unchanged = q.unchanged + unchanged + done, skipped = q.skipped + skipped, failed = q.failed + failed,
 		newly_failed = q.newly_failed + newly_failed,
 		step_counts = backfill._add_step_counts(q.step_counts, step_counts::jsonb || all_done),
-		resume_after = place.resume_after, done_ahead = place.done_ahead,
+		resume_after = place.resume_after, done_ahead = place.done_ahead, counted_at = backfill._clock(),
 		candidates = greatest(q.candidates, q.changed + q.unchanged + q.skipped + q.failed + changed + unchanged + skipped + failed + done)
 	WHERE q.run_id = r.run_id;
 	RETURN true;
@@ -134,12 +134,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._count_ranges(bigint, bigint, jsonb) IS 'counts ranges of items that lacked nothing: array of [after, upto, items]';
 
--- What somebody set for a run or, for all of its runs, for the pipeline.
+-- A run begins with its pipeline's rate.
 CREATE FUNCTION backfill._run_limits(run_id bigint, OUT rate double precision, OUT batch_limit integer)
 	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT coalesce(to_jsonb(r) ->> 'rate', to_jsonb(p) ->> 'rate')::double precision, (to_jsonb(r) ->> 'batch_limit')::integer
-	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id) WHERE r.run_id = _run_limits.run_id
+	SELECT r.rate, r.batch_limit FROM backfill.run r WHERE r.run_id = _run_limits.run_id
 $$;
 COMMENT ON FUNCTION backfill._run_limits(bigint) IS 'items a second and items a batch that a run may do; null: as many as it can';
 
@@ -161,7 +160,8 @@ BEGIN
 	state := r.state;
 	IF state = 'running' AND (r.lease_until < moment + lease * 0.7 OR heartbeat_run.candidates > r.candidates OR done <> '[]') THEN
 		UPDATE backfill.run q
-		SET lease_until = moment + lease, candidates = greatest(q.candidates, heartbeat_run.candidates)
+		SET lease_until = moment + lease, candidates = greatest(q.candidates, heartbeat_run.candidates),
+			counted_at = CASE WHEN heartbeat_run.candidates IS NULL THEN q.counted_at ELSE moment END
 		WHERE q.run_id = r.run_id AND q.lease_token = token AND q.state = 'running';
 		IF NOT FOUND THEN
 			state := 'lost';
@@ -173,7 +173,7 @@ BEGIN
 	live_waits := r.mode = 'replay' AND EXISTS (
 		SELECT FROM backfill.run q JOIN backfill.pipeline p USING (pipeline_id)
 		WHERE q.state = 'requested' AND q.mode = 'live' AND p.enabled AND (pipelines IS NULL OR p.name = ANY (pipelines))
-			AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.pipeline_id = q.pipeline_id AND o.run_id NOT IN (q.run_id, r.run_id) AND o.state = 'running' AND o.lease_until >= moment));
+			AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.pipeline_id = q.pipeline_id AND o.run_id NOT IN (q.run_id, r.run_id) AND o.state = 'running' AND NOT backfill._has_lapsed(o.lease_until)));
 END $$;
 COMMENT ON FUNCTION backfill.heartbeat_run(bigint, bigint, interval, bigint, jsonb, text[]) IS
 	'keeps a run its holder''s and says what somebody wants of it: state running, paused, cancelled, or lost to another holder; done: [[after, upto, items], ...] that lacked nothing; live_waits: a replay might let a live run pass';

@@ -25,12 +25,13 @@ BEGIN
 
 	GRANT SELECT ON backfill.message, backfill.outbox, backfill.superseded, backfill.step_event, backfill.decision TO backfill_operator;
 	GRANT EXECUTE ON FUNCTION
-		backfill.create_pipeline(text, text, regtype, interval, text, text, interval, interval, text, text),
-		backfill.alter_pipeline(text, text, interval, text, text, interval, interval, text, text, text),
+		backfill.create_pipeline(text, text, regtype, interval, text, text, interval, interval, text, text, text, interval, double precision),
+		backfill.alter_pipeline(text, text, interval, text, text, interval, interval, text, text, text, text, interval, double precision),
 		backfill.drop_pipeline(text), backfill.enable_pipeline(text), backfill.disable_pipeline(text),
 		backfill.add_step(text, text, text, text, text), backfill.add_batch_step(text, text, text, text, text),
 		backfill.alter_step(text, text, text, text, text, text, integer, text), backfill.drop_step(text, text),
 		backfill.request_run(text), backfill.pause_run(bigint), backfill.resume_run(bigint), backfill.cancel_run(bigint),
+		backfill.set_rate(bigint, double precision), backfill.set_batch(bigint, integer),
 		backfill.rehearse(text, timestamp, timestamp, text, boolean), backfill.rehearse_messages(text, timestamp, timestamp, text, boolean),
 		backfill.replay(text, timestamp, timestamp, text, boolean, boolean),
 		backfill.pause_replay(bigint), backfill.resume_replay(bigint), backfill.cancel_replay(bigint), backfill.narration(bigint),

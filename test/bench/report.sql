@@ -1,4 +1,3 @@
-INSERT INTO bench.target VALUES (7, 'candidate query, ' || :'large' || ' vs 10000 leads, equal inflow', 'candidates', :'large', '10000', true, 2, 1.5);
 \pset footer off
 \echo
 \echo == Medians, microseconds an item

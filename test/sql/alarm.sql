@@ -134,7 +134,7 @@ SELECT backfill.alter_pipeline('watched', candidates => 'SELECT id, arrived_at F
 CALL nights('2026-08-07', 1, leads => 5);
 SELECT kind, opened, closed FROM alarms ORDER BY alarm_id DESC LIMIT 1;
 
--- The same items fail night after night, as long as they are candidates.
+-- The same items fail night after night, until their data change.
 SELECT backfill.alter_pipeline('watched', lookback => '4 days');
 SELECT backfill.set_alarm('watched', 'few_candidates', enabled => false);
 SELECT backfill.set_alarm('watched', 'flood', enabled => false);
@@ -144,6 +144,7 @@ SELECT kind, alarm FROM alarms WHERE closed IS NULL;
 CALL nights('2026-08-10', 1, leads => 5);
 SELECT kind, alarm, opened FROM alarms WHERE closed IS NULL;
 CALL nights('2026-08-11', 1, leads => 5);
+UPDATE lead SET poisoned = false;
 CALL nights('2026-08-12', 1, leads => 5);
 SELECT kind, opened, closed FROM alarms ORDER BY alarm_id DESC LIMIT 1;
 

@@ -117,6 +117,10 @@ void patterns() {
 		pattern.failed("b", "42P01");
 	const auto *const found = pattern.broken();
 	check(found != nullptr && found->first == "b" && found->second == "42P01", "says which step and SQLSTATE");
+	FailurePattern later;
+	later.ignore({"10", "7"});
+	check(!later.counts("10") && !later.counts("7"), "what failed in an earlier run does not count");
+	check(later.counts("1") && later.counts("8"), "everything else does");
 }
 
 void narration() {

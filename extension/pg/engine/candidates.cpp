@@ -13,63 +13,104 @@ extern "C" {
 
 namespace backfill::pg {
 
+namespace {
+
 // The parameters that a scan has beyond its range.
 struct Resumption {
 	bool after;    // $3: a key, as text
 	bool by_parts; // $4: ranges beyond it
+	bool has_more; // $5, $6: further keys and their times
 };
 
-static std::string not_counted(const std::string &key, const std::string &collate, const Resumption &resumption) {
+// The candidate query as a relation of (k, t), in the key type, whatever type its column has.
+std::string typed_query(const Pipeline &pipeline) {
+	const CandidateQuery query = candidate_query(pipeline.candidates);
+	// The line end closes a comment at the end of the query.
+	return "SELECT q.k::" + format_type(pipeline.keys.oid()) + " AS k, " + (query.has_time ? "q.t" : "NULL") +
+	       "::pg_catalog.timestamptz AS t FROM (" + query.sql + "\n) AS q(k" + (query.has_time ? ", t" : "") + ")";
+}
+
+std::string not_counted(const std::string &typed, const Resumption &resumption) {
 	if (!resumption.after && !resumption.by_parts)
 		return "";
-	const std::string typed = "::" + key + collate;
-	return std::string(" WHERE ") + (resumption.after ? "c.k::" + key + " > $3::pg_catalog.text" + typed : "true") +
-	       (resumption.by_parts ? " AND NOT EXISTS (SELECT FROM pg_catalog.jsonb_array_elements($4::pg_catalog.jsonb) AS e(r) WHERE c.k::" +
-	                                  key + " > (e.r OPERATOR(pg_catalog.->>) 0)" + typed + " AND c.k::" + key +
-	                                  " <= (e.r OPERATOR(pg_catalog.->>) 1)" + typed + ")"
+	return std::string(" WHERE ") + (resumption.after ? "c.k > $3::pg_catalog.text" + typed : "true") +
+	       (resumption.by_parts ? " AND NOT EXISTS (SELECT FROM pg_catalog.jsonb_array_elements($4::pg_catalog.jsonb) AS e(r) WHERE c.k > "
+	                              "(e.r OPERATOR(pg_catalog.->>) 0)" + typed + " AND c.k <= (e.r OPERATOR(pg_catalog.->>) 1)" + typed + ")"
 	                            : "");
 }
 
-static std::string sorted_query(const Pipeline &pipeline, const Resumption &resumption, std::optional<int> most) {
-	const CandidateQuery query = candidate_query(pipeline.candidates);
+std::string sorted_query(const Pipeline &pipeline, const Resumption &resumption, std::optional<int> most) {
 	const std::string key = format_type(pipeline.keys.oid());
 	// Sorted as keys are compared, whatever collation the query's column has.
 	const Oid collation = pipeline.keys.collation();
 	const std::string collate =
 		OidIsValid(collation) ? std::string(" COLLATE ") + call([&]() noexcept { return generate_collation_name(collation); })
 							  : std::string();
-	// The line end closes a comment at the end of the query.
-	return "SELECT DISTINCT ON (1) c.k::" + key + collate + ", " + (query.has_time ? "c.t" : "NULL") +
-	       "::pg_catalog.timestamptz FROM (" + query.sql + "\n) AS c(k" + (query.has_time ? ", t" : "") + ")" +
-	       not_counted(key, collate, resumption) +
+	const std::string more = resumption.has_more ? " UNION ALL SELECT m.k::" + key + ", m.t FROM ROWS FROM ("
+	                                               "pg_catalog.unnest($5::pg_catalog.text[]), pg_catalog.unnest($6::pg_catalog.timestamptz[])) AS m(k, t)"
+	                                             : "";
+	return "SELECT DISTINCT ON (1) c.k" + collate + ", c.t FROM (" + typed_query(pipeline) + more + ") AS c" +
+	       not_counted("::" + key + collate, resumption) +
 	       // A null key comes first, so that it is known of whatever is read after it. Behind a key there is none.
 	       (resumption.after ? " ORDER BY 1" : " ORDER BY 1 NULLS FIRST") + ", 2 DESC NULLS LAST" +
 	       (most ? " LIMIT " + std::to_string(*most) : "");
 }
 
-void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context, std::optional<int> most) {
+} // namespace
+
+FoundItems Candidates::find(const Pipeline &pipeline, const RunFrame &frame, const std::vector<EarlierFailures> &failures) {
+	FoundItems found;
+	const RunContext run(pipeline, frame);
+	as_owner(pipeline, [&] {
+		with_spi([&] {
+			// Planned for the range it is given: without it, the planner takes any range for a large one.
+			const std::string sql = "SELECT DISTINCT k.written, c.t FROM (" + typed_query(pipeline) +
+			                        ") AS c, pg_catalog.format('%s', c.k) AS k(written) WHERE k.written = ANY ($3)";
+			for (const EarlierFailures &earlier : failures) {
+				Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTARRAYOID};
+				Datum values[] = {TimestampTzGetDatum(earlier.ask_from), TimestampTzGetDatum(earlier.ask_to),
+				                  Param::of(earlier.items).value};
+				const int code = call([&]() noexcept {
+					return SPI_execute_with_args(sql.c_str(), 3, types, values, nullptr, false, 0);
+				});
+				if (code < 0)
+					throw std::logic_error("the candidate query failed");
+				const Result rows(SPI_tuptable, SPI_processed);
+				for (std::uint64_t i = 0; i < rows.rows(); ++i)
+					if (!rows.is_null(i, 1)) {
+						found.keys.push_back(rows.text(i, 1));
+						found.times.push_back(rows.is_null(i, 2) ? std::nullopt : std::optional(rows.timestamptz(i, 2)));
+					}
+				call([&]() noexcept { SPI_freetuptable(rows.table()); });
+			}
+		});
+	});
+	return found;
+}
+
+void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context, const FoundItems &also,
+                      std::optional<int> most) {
 	// The query may ask what it is a part of: a replay has other candidates than a live run.
 	const RunContext run(pipeline, frame);
 	as_owner(pipeline, [&] {
-		const Resumption resumption{frame.resume_after.has_value(), frame.done_ahead != "[]"};
+		const Resumption resumption{frame.resume_after.has_value(), frame.done_ahead != "[]", !also.keys.empty()};
 		const std::string sql = sorted_query(pipeline, resumption, most);
 		with_spi([&] {
-			const Datum after = Param::of(frame.resume_after.value_or("")).value;
-			const Datum done_ahead = Param::of(frame.done_ahead).value;
+			const Param params_given[] = {Param::timestamptz(frame.scan_from), Param::timestamptz(frame.scan_to),
+			                              Param::of(frame.resume_after.value_or("")), Param::of(frame.done_ahead),
+			                              Param::of(also.keys), Param::of(also.times)};
 			call([&]() noexcept {
-				Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID, TEXTOID};
-				const int given = resumption.by_parts ? 4 : resumption.after ? 3 : 2;
+				Oid types[6];
+				for (int i = 0; i < 6; ++i)
+					types[i] = params_given[i].type;
+				const int given = resumption.has_more ? 6 : resumption.by_parts ? 4 : resumption.after ? 3 : 2;
 				// Planned for the range it is given: without it, the planner takes any range for a large one.
 				SPIPlanPtr plan = SPI_prepare_cursor(sql.c_str(), given, types, CURSOR_OPT_CUSTOM_PLAN);
 				if (plan == nullptr)
 					elog(ERROR, "could not prepare the candidate query: %s", SPI_result_code_string(SPI_result));
 				ParamListInfo params = makeParamList(given);
-				params->params[0] = {TimestampTzGetDatum(frame.scan_from), false, PARAM_FLAG_CONST, TIMESTAMPTZOID};
-				params->params[1] = {TimestampTzGetDatum(frame.scan_to), false, PARAM_FLAG_CONST, TIMESTAMPTZOID};
-				if (given > 2)
-					params->params[2] = {after, false, PARAM_FLAG_CONST, TEXTOID};
-				if (given > 3)
-					params->params[3] = {done_ahead, false, PARAM_FLAG_CONST, TEXTOID};
+				for (int i = 0; i < given; ++i)
+					params->params[i] = {params_given[i].value, false, PARAM_FLAG_CONST, types[i]};
 
 				MemoryContext const old = MemoryContextSwitchTo(context);
 				CachedPlanSource *const source = static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));

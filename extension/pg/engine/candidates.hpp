@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "pg/engine/run_context.hpp"
@@ -12,13 +13,29 @@ extern "C" {
 
 namespace backfill::pg {
 
+// Items that failed earlier, which the candidate query answers when it is asked for this range.
+struct EarlierFailures {
+	TimestampTz ask_from;
+	TimestampTz ask_to;
+	std::vector<std::string> items; // keys as text
+};
+
+// Candidates found apart from the scan.
+struct FoundItems {
+	std::vector<std::string> keys; // as text
+	std::vector<std::optional<TimestampTz>> times;
+};
+
 // The items of a run, asked for once and then handed out in key order. They spill to disk beyond work_mem, and outlive
 // the transactions of the run. A key that came up more than once keeps its newest time.
 class Candidates {
 public:
-	// Runs the candidate query as the pipeline's owner. What outlives the transaction is in `context`. most: of the first
-	// keys, if given.
-	void scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context, std::optional<int> most = std::nullopt);
+	// Runs the candidate query as the pipeline's owner. What outlives the transaction is in `context`. also: further items;
+	// most: of the first keys, if given.
+	void scan(const Pipeline &pipeline, const RunFrame &frame, MemoryContext context, const FoundItems &also = {},
+	          std::optional<int> most = std::nullopt);
+	// Those of the items that the candidate query still answers.
+	static FoundItems find(const Pipeline &pipeline, const RunFrame &frame, const std::vector<EarlierFailures> &failures);
 	std::int64_t count() const noexcept { return count_; }
 	// The next items, at most `most`; empty at the end. Keys are copied into the current memory context.
 	std::vector<Item> next(const Pipeline &pipeline, int most);

@@ -27,6 +27,9 @@ struct RedoFailed {
 	core::Verdict verdict;
 };
 
+static std::optional<TimestampTz> time_of(const Item &item) {
+	return item.has_time ? std::optional(item.time) : std::nullopt;
+}
 // Gives each event that a step adds its item's part of the time.
 class Stopwatch {
 public:
@@ -160,6 +163,7 @@ std::vector<Chain::Turn> Chain::begin(const std::vector<Item> &items, const std:
 		turns.push_back({member, pipeline_.keys.text_of(items[member].key)});
 		if (!lock(items[member])) {
 			turns.back().busy = true;
+			report_.busy.push_back(time_of(items[member]));
 			decide(pipeline_.steps[first[member]], turns.back(), {core::Status::skipped, core::reason::busy, false, true});
 		}
 	}
@@ -171,6 +175,8 @@ BatchReport Chain::end(const std::vector<Turn> &turns) {
 		report_.tally.count_item(turn.trace);
 		if (!turn.busy)
 			(turn.trace.failed ? report_.failed : report_.recovered).push_back(turn.key);
+		if (!turn.busy && turn.trace.failed)
+			report_.failed_times.push_back(time_of((*items_)[turn.member]));
 		if (!turn.ended)
 			report_.going_on.push_back(turn.member);
 	}
@@ -200,7 +206,7 @@ void Chain::take_step(Step &step, std::vector<Turn> &turns) {
 	}
 	if (todo.empty())
 		return;
-	pattern_.attempted(step.name, static_cast<std::int64_t>(todo.size()));
+	pattern_.attempted(step.name, std::count_if(todo.begin(), todo.end(), [&](int i) { return pattern_.counts(turns[i].key); }));
 	attempt(step, turns, todo);
 
 	members.clear();
@@ -247,7 +253,7 @@ void Chain::attempt(Step &step, std::vector<Turn> &turns, const std::vector<int>
 			decide(step, turn, {core::Status::skipped, core::reason::done, false, false});
 			return;
 		}
-		if (error)
+		if (error && pattern_.counts(turn.key))
 			pattern_.failed(step.name, error->sqlstate);
 		decide(step, turn, *failure, error ? &*error : nullptr);
 		return;

@@ -25,7 +25,9 @@ struct BatchReport {
 	core::Tally tally;
 	std::vector<StepEvent> events;      // one per item and step, in the order they were decided
 	std::vector<std::string> failed;    // keys as text
+	std::vector<std::optional<TimestampTz>> failed_times;
 	std::vector<std::string> recovered; // keys as text of the items that did not fail
+	std::vector<std::optional<TimestampTz>> busy; // times of the items that were busy in another run
 	std::vector<int> going_on;          // positions of the items whose chain did not end
 	bool fell_back = false;             // a step failed for several items at once and was done in parts
 };

@@ -82,7 +82,8 @@ void set_enabled(FunctionCallInfo fcinfo, bool enabled) {
 
 } // namespace
 
-// (name, candidates, key_type, lookback, slot, timezone, delivery_max_age, max_catchup, after, summary_to)
+// (name, candidates, key_type, lookback, slot, timezone, delivery_max_age, max_catchup, after, summary_to, catch_up,
+// clock_skew, rate)
 BACKFILL_FUNCTION(pg_backfill_create_pipeline) {
 	const Args args(fcinfo);
 	const std::string name = args.text(0, "name");
@@ -92,16 +93,18 @@ BACKFILL_FUNCTION(pg_backfill_create_pipeline) {
 	check_command(CommandKind::candidates, candidates, key_type);
 	// Qualified unless it is PostgreSQL's own: a run looks it up under the engine's search path.
 	const std::string key_type_name = as_engine(owner_of_function(fcinfo), [&] { return format_type(key_type); });
-	static constinit Statement statement("SELECT backfill._create_pipeline($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)");
+	static constinit Statement statement("SELECT backfill._create_pipeline($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)");
 	write_definition(fcinfo, statement,
 	                 {Param::of(name), Param::of(name_of_role(GetUserId())), Param::of(candidates),
 	                  Param::of(key_type_name), Param::of(current_search_path()), args.pass(3, INTERVALOID),
 	                  args.pass(4, TEXTOID), args.pass(5, TEXTOID), args.pass(6, INTERVALOID),
-	                  args.pass(7, INTERVALOID), args.pass(8, TEXTOID), args.pass(9, TEXTOID)});
+	                  args.pass(7, INTERVALOID), args.pass(8, TEXTOID), args.pass(9, TEXTOID),
+	                  args.pass(10, TEXTOID), args.pass(11, INTERVALOID), args.pass(12, FLOAT8OID)});
 	return nothing();
 }
 
-// (name, candidates, lookback, slot, timezone, delivery_max_age, max_catchup, after, owner, summary_to); null leaves a value as it is
+// (name, candidates, lookback, slot, timezone, delivery_max_age, max_catchup, after, owner, summary_to, catch_up,
+// clock_skew, rate); null leaves a value as it is
 BACKFILL_FUNCTION(pg_backfill_alter_pipeline) {
 	const Args args(fcinfo);
 	const std::string name = args.text(0, "name");
@@ -116,11 +119,12 @@ BACKFILL_FUNCTION(pg_backfill_alter_pipeline) {
 		if (!has_rights_of(GetUserId(), role))
 			throw Error(ErrorCode::not_allowed, "must be a member of role \"" + owner + "\"");
 	}
-	static constinit Statement statement("SELECT backfill._alter_pipeline($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
+	static constinit Statement statement("SELECT backfill._alter_pipeline($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)");
 	write_definition(fcinfo, statement,
 	                 {Param::of(definition.pipeline_id), args.pass(1, TEXTOID), args.pass(2, INTERVALOID),
 	                  args.pass(3, TEXTOID), args.pass(4, TEXTOID), args.pass(5, INTERVALOID),
-	                  args.pass(6, INTERVALOID), args.pass(7, TEXTOID), args.pass(8, TEXTOID), args.pass(9, TEXTOID)});
+	                  args.pass(6, INTERVALOID), args.pass(7, TEXTOID), args.pass(8, TEXTOID), args.pass(9, TEXTOID),
+	                  args.pass(10, TEXTOID), args.pass(11, INTERVALOID), args.pass(12, FLOAT8OID)});
 	return nothing();
 }
 

@@ -172,7 +172,8 @@ BACKFILL_FUNCTION(pg_backfill_run_candidates) {
 	call([&]() noexcept { InitMaterializedSRF(fcinfo, 0); });
 	Candidates candidates;
 	try {
-		candidates.scan(run.pipeline, run.frame, CurrentMemoryContext, counts ? std::nullopt : std::optional(most));
+		candidates.scan(run.pipeline, run.frame, CurrentMemoryContext, still_failing(run.record, run.pipeline, run.frame),
+		                counts ? std::nullopt : std::optional(most));
 		// Refuses a null key if there is no other.
 		const std::vector<Item> items = candidates.next(run.pipeline, most);
 		put_candidates(fcinfo, run.pipeline, items, candidates.null_key(),
@@ -207,6 +208,10 @@ BACKFILL_FUNCTION(pg_backfill_run_batch) {
 	for (std::size_t i = 0; i < items.size(); ++i)
 		members[i] = static_cast<int>(i);
 	core::FailurePattern pattern;
+	std::vector<std::string> keys;
+	for (const Item &item : items)
+		keys.push_back(run.pipeline.keys.text_of(item.key));
+	pattern.ignore(run.record.known_failures(keys));
 	BatchReport report;
 	const Undone undone = try_batch([&] {
 		report = process(run.pipeline, run.frame, items, members, first, pattern);

@@ -26,8 +26,7 @@ public:
 		std::string json;
 		const Datum value = read_key(key);
 		rolled_back([&] {
-			RunFrame frame = record_.begin_rehearsal(std::nullopt, 0, false, false);
-			frame.scan_from = scan_from(frame.scan_to);
+			const RunFrame frame = record_.begin_rehearsal(std::nullopt, 0, false, false);
 			const bool is_candidate = find(value, frame);
 			ask_checks(frame);
 			rehearse(frame);
@@ -58,23 +57,13 @@ private:
 		return value;
 	}
 
-	TimestampTz scan_from(TimestampTz moment) {
-		return as_engine(engine_, [&] {
-			return with_spi([&] {
-				static constinit Statement statement("SELECT backfill._live_scan_from(p.lookback, p.max_catchup, p.watermark, $2) "
-				                                     "FROM backfill.pipeline p WHERE p.pipeline_id = $1");
-				return statement.run({Param::of(pipeline_.id), Param::timestamptz(moment)}).timestamptz(0, 1);
-			});
-		});
-	}
-
 	// The item as the next live run would find it, or as it is without one.
 	bool find(Datum key, const RunFrame &frame) {
 		constexpr int page = 1024;
 		items_ = {Item{key}};
 		bool found = false;
 		Candidates candidates;
-		candidates.scan(pipeline_, frame, context_);
+		candidates.scan(pipeline_, frame, context_, still_failing(record_, pipeline_, frame));
 		for (std::vector<Item> next = candidates.next(pipeline_, page); !found && !next.empty(); next = candidates.next(pipeline_, page))
 			for (const Item &item : next)
 				if (pipeline_.keys.compare(item.key, key) == 0) {

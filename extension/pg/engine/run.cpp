@@ -5,6 +5,11 @@
 #include "core/error.hpp"
 #include "pg/engine/settings.hpp"
 
+extern "C" {
+#include "storage/latch.h"
+#include "utils/wait_event.h"
+}
+
 namespace backfill::pg {
 
 namespace {
@@ -13,6 +18,8 @@ namespace {
 constexpr int page_items = 1024;
 // A run that only skips still shows that it lives.
 constexpr TimestampTz longest_silence = 60 * USECS_PER_SEC;
+// How often a run that waits looks whether somebody wants it otherwise.
+constexpr double longest_nap_ms = 1000;
 
 // The run was paused, cancelled, or taken over: its rows say which.
 struct RunEnded {};
@@ -22,6 +29,20 @@ struct NearlyAllFail {
 	std::string step;
 	std::string sqlstate;
 };
+
+double milliseconds() {
+	return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Ends early, with an error, if somebody cancels.
+void nap(double ms) {
+	call([&]() noexcept {
+		const int woken = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, static_cast<long>(ms), PG_WAIT_EXTENSION);
+		if ((woken & WL_LATCH_SET) != 0)
+			ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	});
+}
 
 } // namespace
 
@@ -73,6 +94,17 @@ bool Run::drive_requested(std::int64_t run_id) {
 	return ours;
 }
 
+std::string Run::tally_line() const {
+	return progress_.tally.line() + (frame_.left_out.empty() ? "" : "; not looked at: " + frame_.left_out);
+}
+
+std::optional<std::int64_t> Run::goes_on_with() {
+	std::optional<std::int64_t> next;
+	if (succeeded_ && frame_.catches_up)
+		transaction([&] { next = record_.waiting_live_run(); });
+	return next;
+}
+
 void Run::rehearse(std::optional<TimestampTz> from, TimestampTz to, bool redo_all, bool deliver) {
 	frame_ = record_.begin_rehearsal(from, to, redo_all, deliver);
 	progress_ = Progress{};
@@ -109,8 +141,10 @@ void Run::drive() {
 }
 
 void Run::scan() {
-	candidates_.scan(pipeline_, frame_, context_);
+	has_failures_ = record_.has_failures();
+	candidates_.scan(pipeline_, frame_, context_, still_failing(record_, pipeline_, frame_));
 	progress_.candidates = progress_.tally.candidates() + candidates_.count();
+	write_progress(progress_, std::nullopt);
 }
 
 void Run::take_all() {
@@ -127,6 +161,7 @@ void Run::take_all() {
 
 void Run::take_page(const std::vector<Item> &items) {
 	std::vector<int> first;
+	const double began = milliseconds();
 	transaction([&] {
 		call([]() noexcept { CHECK_FOR_INTERRUPTS(); });
 		hold();
@@ -136,10 +171,13 @@ void Run::take_page(const std::vector<Item> &items) {
 	for (std::size_t i = 0; i < items.size(); ++i)
 		if (first[i] >= 0)
 			work_list.push_back(static_cast<int>(i));
+	progress_.speed.looked(static_cast<int>(items.size()), static_cast<int>(work_list.size()), milliseconds() - began);
 	counted_ = 0;
 	std::size_t from = 0;
 	while (from < work_list.size()) {
-		const std::size_t size = std::min(work_list.size() - from, static_cast<std::size_t>(batch_size_.items()));
+		wait_for_turn(items);
+		const std::size_t size = std::min(work_list.size() - from, static_cast<std::size_t>(pace_.most_items(batch_size_.items())));
+		pace_.worked(static_cast<int>(size), milliseconds());
 		const auto begin = work_list.begin() + static_cast<std::ptrdiff_t>(from);
 		take_batch(items, {begin, begin + static_cast<std::ptrdiff_t>(size)}, first);
 		from += size;
@@ -147,6 +185,18 @@ void Run::take_page(const std::vector<Item> &items) {
 	count_done(progress_.tally, static_cast<int>(items.size()) - counted_);
 	if (GetCurrentTimestamp() - last_write_ > longest_silence)
 		transaction([&] { write_progress(progress_, pipeline_.keys.text_of(items.back().key)); });
+}
+
+// Waits until the rate allows a batch, in short transactions that hold nothing, and minds what people say meanwhile.
+void Run::wait_for_turn(const std::vector<Item> &items) {
+	for (double wait; !frame_.rehearsal && (wait = pace_.wait(milliseconds())) > 0;) {
+		transaction([&] { nap(std::min(wait, longest_nap_ms)); });
+		transaction([&] {
+			hold();
+			if (GetCurrentTimestamp() - last_write_ > longest_silence)
+				write_progress(progress_, counted_ == 0 ? std::nullopt : std::optional(pipeline_.keys.text_of(items[counted_ - 1].key)));
+		});
+	}
 }
 
 // Items that lacked nothing.
@@ -159,7 +209,7 @@ void Run::count_done(core::Tally &tally, std::int64_t items) const {
 }
 
 void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first) {
-	const auto started = std::chrono::steady_clock::now();
+	const double began = milliseconds();
 	BatchReport report;
 	// What is counted so far is always a beginning of the page, so that an interrupted run can go on behind it.
 	Progress so_far = progress_;
@@ -167,9 +217,11 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 	try {
 		transaction([&] {
 			hold();
+			ignore_known_failures(items, members);
 			report = process(pipeline_, frame_, items, members, first, pattern_);
 			record_.write_batch(frame_, report, settings::keep_all_events());
 			so_far.tally.add(report.tally);
+			so_far.speed.worked(static_cast<int>(members.size()), milliseconds() - began);
 			if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
 				write_progress(so_far, pipeline_.keys.text_of(items[members.back()].key));
 		});
@@ -183,8 +235,7 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 	}
 	progress_ = std::move(so_far);
 	counted_ = members.back() + 1;
-	const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - started;
-	batch_size_.took(static_cast<int>(members.size()), took.count());
+	batch_size_.took(static_cast<int>(members.size()), milliseconds() - began);
 	if (report.fell_back)
 		batch_size_.fell_back();
 	transaction([&] { narrate(report); }); // a cancel may be noticed here too
@@ -192,8 +243,17 @@ void Run::take_batch(const std::vector<Item> &items, const std::vector<int> &mem
 		throw NearlyAllFail{broken->first, broken->second};
 }
 
-void Run::hold() const {
-	if (!record_.hold(frame_))
+void Run::ignore_known_failures(const std::vector<Item> &items, const std::vector<int> &members) {
+	if (!has_failures_)
+		return;
+	std::vector<std::string> keys;
+	for (const int member : members)
+		keys.push_back(pipeline_.keys.text_of(items[member].key));
+	pattern_.ignore(record_.known_failures(keys));
+}
+
+void Run::hold() {
+	if (!record_.hold(frame_, pace_))
 		throw RunEnded{};
 }
 
@@ -237,6 +297,7 @@ void Run::succeed() {
 		write_progress(progress_, std::nullopt);
 		record_.finish(frame_, "succeeded", {}, {});
 	});
+	succeeded_ = true;
 	tell(NOTICE, pipeline_.name + " run=" + std::to_string(id()) + " " + tally_line());
 }
 

@@ -25,9 +25,13 @@ public:
 	// Gives back what outlives transactions; to be called whatever happened.
 	void release();
 
+	// The run that does the next slot that was missed, or the present one. Nothing: this one did not do one, was ended, or
+	// somebody else took it.
+	std::optional<std::int64_t> goes_on_with();
+
 	std::int64_t id() const noexcept { return frame_.run_id; }
 	std::int32_t pipeline_id() const noexcept { return pipeline_.id; }
-	std::string tally_line() const { return progress_.tally.line(); }
+	std::string tally_line() const;
 
 private:
 	template <class Fn>
@@ -37,7 +41,9 @@ private:
 	void take_all();
 	void take_page(const std::vector<Item> &items);
 	void take_batch(const std::vector<Item> &items, const std::vector<int> &members, const std::vector<int> &first);
-	void hold() const;
+	void hold();
+	void ignore_known_failures(const std::vector<Item> &items, const std::vector<int> &members);
+	void wait_for_turn(const std::vector<Item> &items);
 	void count_done(core::Tally &tally, std::int64_t items) const;
 	void write_progress(const Progress &progress, const std::optional<std::string> &last_key);
 	void narrate(const BatchReport &report) const;
@@ -55,6 +61,9 @@ private:
 	Candidates candidates_;
 	core::FailurePattern pattern_;
 	core::BatchSize batch_size_;
+	core::Pace pace_;
+	bool succeeded_ = false;
+	bool has_failures_ = false; // of earlier runs
 	int counted_ = 0; // items of the page that progress_ includes
 	MemoryContext context_; // as long as the run
 	MemoryContext page_;    // as long as a page of items

@@ -16,11 +16,13 @@ struct RunFrame {
 	bool rehearsal = false; // of such a run: all of it is rolled back
 	bool deliver = false;
 	bool redo_all = false;
+	bool catches_up = false; // live, of a slot that was missed
 	TimestampTz run_time = 0;
 	TimestampTz window_from = 0;
 	TimestampTz window_to = 0;
 	TimestampTz scan_from = 0;
 	TimestampTz scan_to = 0;
+	std::string left_out; // a range of time that lies too far back to be looked at, for people; empty: none
 	std::optional<std::string> resume_after; // key, as text, of the last item that is already counted
 	std::string done_ahead = "[]"; // ranges of keys beyond it that are counted too: JSON array of [after, upto]
 };

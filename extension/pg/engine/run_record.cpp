@@ -10,7 +10,8 @@ using core::Tally;
 // A statement of the engine that returns a row of backfill.run.
 #define RUN_COLUMNS                                                                                                     \
 	"run_id, lease_token, mode, deliver, redo = 'all', run_time, window_from, window_to, scan_from, scan_to, "          \
-	"resume_after, candidates, changed, unchanged, skipped, failed, newly_failed, step_counts::text, done_ahead::text"
+	"resume_after, candidates, changed, unchanged, skipped, failed, newly_failed, catches_up, done_ahead::text, "        \
+	"left_out_from || ' to ' || scan_from"
 
 static RunFrame frame_of(const Result &row) {
 	RunFrame frame;
@@ -25,7 +26,9 @@ static RunFrame frame_of(const Result &row) {
 	frame.scan_from = row.timestamptz(0, 9);
 	frame.scan_to = row.timestamptz(0, 10);
 	frame.resume_after = row.text_or_null(0, 11);
+	frame.catches_up = row.boolean(0, 18);
 	frame.done_ahead = row.text(0, 19);
+	frame.left_out = row.text(0, 20);
 	return frame;
 }
 
@@ -99,6 +102,56 @@ RunFrame RunRecord::begin_rehearsal(std::optional<TimestampTz> from, TimestampTz
 	});
 }
 
+bool RunRecord::has_failures() const {
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT EXISTS (SELECT FROM backfill.item_failure WHERE pipeline_id = $1)");
+			return statement.run({Param::of(pipeline_.id)}).boolean(0, 1);
+		});
+	});
+}
+
+std::vector<std::string> RunRecord::known_failures(const std::vector<std::string> &items) const {
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT item FROM backfill.item_failure WHERE pipeline_id = $1 AND item = ANY ($2)");
+			const Result rows = statement.run({Param::of(pipeline_.id), Param::of(items)});
+			std::vector<std::string> known;
+			for (std::uint64_t i = 0; i < rows.rows(); ++i)
+				known.push_back(rows.text(i, 1));
+			std::sort(known.begin(), known.end());
+			return known;
+		});
+	});
+}
+
+std::vector<EarlierFailures> RunRecord::failing_earlier(const RunFrame &frame) const {
+	return as_engine(engine_, [&] {
+		return with_spi([&] {
+			static constinit Statement statement("SELECT ask_from, ask_to, item FROM backfill._failing_earlier($1)");
+			const Result rows = statement.run({Param::of(frame.run_id)});
+			std::vector<EarlierFailures> failures;
+			for (std::uint64_t i = 0; i < rows.rows(); ++i) {
+				const TimestampTz from = rows.timestamptz(i, 1);
+				if (failures.empty() || failures.back().ask_from != from)
+					failures.push_back({from, rows.timestamptz(i, 2), {}});
+				failures.back().items.push_back(rows.text(i, 3));
+			}
+			return failures;
+		});
+	});
+}
+
+void RunRecord::forget_failures(const RunFrame &frame, const std::vector<std::string> &asked,
+                                const std::vector<std::string> &found) const {
+	as_engine(engine_, [&] {
+		with_spi([&] {
+			static constinit Statement statement("SELECT backfill._forget_failures($1, $2, $3)");
+			statement.run({Param::of(frame.run_id), Param::of(asked), Param::of(found)});
+		});
+	});
+}
+
 namespace {
 
 // Events that differ in their item only.
@@ -141,15 +194,26 @@ void RunRecord::write_events(const RunFrame &frame, const BatchReport &report, b
 	}
 }
 
+void RunRecord::keep_in_range(const RunFrame &frame, const BatchReport &report) const {
+	if (report.busy.empty())
+		return;
+	// Nothing comes before everything: an item of unknown time.
+	const std::optional<TimestampTz> oldest = *std::min_element(report.busy.begin(), report.busy.end());
+	static constinit Statement statement("SELECT backfill._keep_in_range($1, $2, $3)");
+	statement.run({Param::of(frame.run_id), Param::of(frame.lease_token),
+	               oldest ? Param::timestamptz(*oldest) : Param::null(TIMESTAMPTZOID)});
+}
+
 void RunRecord::write_batch(const RunFrame &frame, BatchReport &report, bool all) const {
 	as_engine(engine_, [&] {
 		with_spi([&] {
 			write_events(frame, report, all);
 			if (frame.mode != "live")
 				return;
-			static constinit Statement statement("SELECT backfill._note_failures($1, $2, $3)");
+			keep_in_range(frame, report);
+			static constinit Statement statement("SELECT backfill._note_failures($1, $2, $3, $4)");
 			const Result row =
-				statement.run({Param::of(frame.run_id), Param::of(report.failed), Param::of(report.recovered)});
+				statement.run({Param::of(frame.run_id), Param::of(report.failed), Param::of(report.failed_times), Param::of(report.recovered)});
 			report.tally.count_new_failures(row.int8(0, 1));
 		});
 	});
@@ -160,22 +224,41 @@ bool RunRecord::write_progress(const RunFrame &frame, const Progress &progress,
 	const Tally &tally = progress.tally;
 	return as_engine(engine_, [&] {
 		return with_spi([&] {
-			static constinit Statement statement("SELECT backfill._write_progress($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
+			static constinit Statement statement("SELECT backfill._write_progress($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)");
 			return statement
 				.run({Param::of(frame.run_id), Param::of(frame.lease_token), Param::of(progress.candidates),
 			          Param::of(tally.items(ItemResult::changed)), Param::of(tally.items(ItemResult::unchanged)),
 			          Param::of(tally.items(ItemResult::skipped)), Param::of(tally.items(ItemResult::failed)),
-			          Param::of(tally.newly_failed()), Param::of(tally.steps_as_json()), Param::of(last_key)})
+			          Param::of(tally.newly_failed()), Param::of(tally.steps_as_json()), Param::of(last_key),
+			          Param::of(progress.speed.work_share()), Param::of(progress.speed.look_ms()), Param::of(progress.speed.work_ms())})
 				.boolean(0, 1);
 		});
 	});
 }
 
-bool RunRecord::hold(const RunFrame &frame) const {
+bool RunRecord::hold(const RunFrame &frame, core::Pace &pace) const {
 	return as_engine(engine_, [&] {
 		return with_spi([&] {
-			static constinit Statement statement("SELECT backfill._hold_run($1, $2)");
-			return statement.run({Param::of(frame.run_id), Param::of(frame.lease_token)}).boolean(0, 1);
+			static constinit Statement statement(
+				"SELECT backfill._hold_run($1, $2), r.rate, r.batch_limit FROM backfill.run r WHERE r.run_id = $1");
+			const Result row = statement.run({Param::of(frame.run_id), Param::of(frame.lease_token)});
+			if (row.rows() == 0 || !row.boolean(0, 1))
+				return false;
+			pace.set(row.is_null(0, 2) ? std::nullopt : std::optional(row.float8(0, 2)),
+			         row.is_null(0, 3) ? std::nullopt : std::optional<int>(row.int4(0, 3)));
+			return true;
+		});
+	});
+}
+
+std::optional<std::int64_t> RunRecord::waiting_live_run() const {
+	return as_engine(engine_, [&] {
+		return with_spi([&]() -> std::optional<std::int64_t> {
+			static constinit Statement statement(
+				"SELECT run_id FROM backfill.run "
+				"WHERE pipeline_id = $1 AND mode = 'live' AND state = 'requested' AND started_at IS NULL");
+			const Result row = statement.run({Param::of(pipeline_.id)});
+			return row.rows() == 0 ? std::nullopt : std::optional(row.int8(0, 1));
 		});
 	});
 }
@@ -222,6 +305,18 @@ void RunRecord::keep_house() const {
 			statement.run({Param::of(pipeline_.id)});
 		});
 	});
+}
+
+FoundItems still_failing(const RunRecord &record, const Pipeline &pipeline, const RunFrame &frame) {
+	const std::vector<EarlierFailures> failing = record.failing_earlier(frame);
+	if (failing.empty())
+		return {};
+	FoundItems found = Candidates::find(pipeline, frame, failing);
+	std::vector<std::string> asked;
+	for (const EarlierFailures &earlier : failing)
+		asked.insert(asked.end(), earlier.items.begin(), earlier.items.end());
+	record.forget_failures(frame, asked, found.keys);
+	return found;
 }
 
 } // namespace backfill::pg

@@ -3,6 +3,9 @@
 #include <optional>
 #include <string>
 
+#include "core/pace.hpp"
+#include "core/speed.hpp"
+#include "pg/engine/candidates.hpp"
 #include "pg/engine/chain.hpp"
 
 namespace backfill::pg {
@@ -11,6 +14,7 @@ namespace backfill::pg {
 struct Progress {
 	core::Tally tally;
 	std::int64_t candidates = 0;
+	core::Speed speed;
 };
 
 // Keys (after, upto] that a batch of a shared run stands for.
@@ -33,13 +37,22 @@ public:
 	// A run to be rolled back: of a slot of a replay, or a live one where from is nothing.
 	RunFrame begin_rehearsal(std::optional<TimestampTz> from, TimestampTz to, bool redo_all, bool deliver) const;
 
+	bool has_failures() const; // whether items of the pipeline failed in their last live run
+	std::vector<std::string> known_failures(const std::vector<std::string> &items) const; // those of the items; sorted
+	// Items that failed in earlier live runs and that this one's range does not reach; ranges in order.
+	std::vector<EarlierFailures> failing_earlier(const RunFrame &frame) const;
+	// Those of them that are candidates no more.
+	void forget_failures(const RunFrame &frame, const std::vector<std::string> &asked, const std::vector<std::string> &found) const;
+
 	// What a batch changed or failed, in the batch's own transaction. all: skips too. Counts the failures that are new
 	// into the report's tally.
 	void write_batch(const RunFrame &frame, BatchReport &report, bool all) const;
 	// Counts so far, which include the items up to last_key; extends the lease. False: the run is not ours any more.
 	bool write_progress(const RunFrame &frame, const Progress &progress, const std::optional<std::string> &last_key) const;
-	// Keeps the run ours until the transaction ends, without writing; false: it is not any more.
-	bool hold(const RunFrame &frame) const;
+	// Keeps the run ours until the transaction ends, without writing; false: it is not any more. pace: as it is wished now.
+	bool hold(const RunFrame &frame, core::Pace &pace) const;
+	// The live run that waits for a session, if one does.
+	std::optional<std::int64_t> waiting_live_run() const;
 	// A run that several sessions share, which stays this holder's until the transaction ends; throws if it is not.
 	RunFrame held(std::int64_t run_id, std::int64_t token) const;
 	// Adds a batch of such a run to it; false: it is not ours any more.
@@ -50,10 +63,15 @@ public:
 	void keep_house() const;
 
 private:
+	void keep_in_range(const RunFrame &frame, const BatchReport &report) const;
 	void write_events(const RunFrame &frame, const BatchReport &report, bool all) const;
 
 	Oid engine_;
 	const Pipeline &pipeline_;
 };
+
+// Of the items that failed in earlier live runs and lie before the range of this one, those that still are candidates. The
+// others are forgotten.
+FoundItems still_failing(const RunRecord &record, const Pipeline &pipeline, const RunFrame &frame);
 
 } // namespace backfill::pg

@@ -23,7 +23,8 @@ BEGIN
 	END IF;
 	INSERT INTO backfill.run (run_id, pipeline_id, replay_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, deliver, requested_by, requested_at, finished_at)
 	VALUES (run, p.pipeline_id, replay, CASE mode WHEN 'replay' THEN 'replay' ELSE 'live' END, 'succeeded', w.window_from, w.window_to, w.window_from, w.window_to, at, deliver, 'x', now(), now());
-	told := backfill._emit(run, p.pipeline_id, mode, deliver, at, w.window_from, w.window_to, NULL, who, 'note', payload, channel);
+	-- A rehearsal is judged as the run it rehearses.
+	told := backfill._emit(run, p.pipeline_id, CASE WHEN mode <> 'rehearsal' THEN mode WHEN deliver THEN 'replay' ELSE 'live' END, deliver, at, w.window_from, w.window_to, NULL, who, 'note', payload, channel);
 	RETURN (SELECT e.state || ' ' || e.reason FROM backfill.emission e WHERE (e.run_id, e.message_id) = (run, told));
 END $$;
 CREATE FUNCTION at_time(at timestamptz) RETURNS void LANGUAGE sql AS $$

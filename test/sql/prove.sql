@@ -72,6 +72,7 @@ SELECT * FROM left_behind;
 ROLLBACK;
 SELECT image() = :'before' AS as_it_was;
 -- When all is done, a step that can be cleared is made again; another is done over what is there.
+UNLISTEN backfill_run;
 CALL backfill.run('sound') \g /dev/null
 SELECT image() AS before \gset
 SELECT * FROM backfill.prove('sound');

@@ -103,7 +103,7 @@ BEGIN
 	END IF;
 	PERFORM now() AT TIME ZONE timezone;
 	-- An abbreviation such as IST is good for that, and a session, as the steps run in, cannot have it.
-	IF timezone !~ '[0-9]' AND NOT EXISTS (SELECT FROM pg_timezone_names z WHERE lower(z.name) = lower(timezone)) THEN
+	IF timezone !~ '[0-9/]' AND upper(timezone) NOT IN ('UTC', 'GMT') AND NOT EXISTS (SELECT FROM pg_timezone_names z WHERE lower(z.name) = lower(timezone)) THEN
 		RAISE EXCEPTION 'time zone' USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	PERFORM now() - lookback, now() - max_catchup, now() - delivery_max_age;

@@ -91,8 +91,12 @@ CREATE FUNCTION backfill._doctor_definitions() RETURNS TABLE ("check" text, stat
 AS $$
 DECLARE
 	-- An abbreviation such as IST is good for AT TIME ZONE, and a session cannot have it.
-	zones CONSTANT text[] := ARRAY(SELECT lower(z.name) FROM pg_timezone_names z);
+	zones text[] := '{utc,gmt}';
 BEGIN
+	-- The server reads a file for each. A name with a slash is no abbreviation.
+	IF EXISTS (SELECT FROM backfill.pipeline p WHERE p.timezone !~ '[0-9/]' AND lower(p.timezone) <> ALL (zones)) THEN
+		zones := ARRAY(SELECT lower(z.name) FROM pg_timezone_names z);
+	END IF;
 	RETURN QUERY
 	SELECT 'pipelines', 'warn', format('Pipeline %s is disabled.', p.name), format('SELECT backfill.enable_pipeline(%L);', p.name)
 	FROM backfill.pipeline p WHERE NOT p.enabled ORDER BY p.name;
@@ -104,11 +108,11 @@ BEGIN
 		format(CASE WHEN z.is_known THEN 'Time zone %s of pipeline %s is an offset and not a place: it has no summer time, and a sign in it is read the other way round.'
 			ELSE 'Time zone %s of pipeline %s is not one that a session can have.' END, p.timezone, p.name),
 		format('SELECT backfill.alter_pipeline(%L, timezone => ''Asia/Kolkata''); -- or where its days begin', p.name)
-	FROM backfill.pipeline p CROSS JOIN LATERAL (SELECT p.timezone ~ '[0-9]' OR lower(p.timezone) = ANY (zones)) z(is_known)
+	FROM backfill.pipeline p CROSS JOIN LATERAL (SELECT p.timezone ~ '[0-9/]' OR lower(p.timezone) = ANY (zones)) z(is_known)
 	WHERE NOT z.is_known OR p.timezone ~ '[0-9]' AND p.timezone !~ '^Etc/' ORDER BY p.name;
 	RETURN QUERY
 	SELECT c.* FROM backfill.pipeline p, backfill._doctor_commands(p.name) c
-	WHERE p.enabled AND (p.timezone ~ '[0-9]' OR lower(p.timezone) = ANY (zones)) AND EXISTS (SELECT FROM backfill.step s WHERE s.pipeline_id = p.pipeline_id)
+	WHERE p.enabled AND (p.timezone ~ '[0-9/]' OR lower(p.timezone) = ANY (zones)) AND EXISTS (SELECT FROM backfill.step s WHERE s.pipeline_id = p.pipeline_id)
 	ORDER BY p.name;
 END $$;
 COMMENT ON FUNCTION backfill._doctor_definitions() IS 'pipelines that do not run, or not well';

@@ -16,7 +16,7 @@ CREATE TABLE output (item_id bigint, body text);
 SELECT * FROM sick;
 
 -- Every check has its line, whatever it says.
-SELECT "check" FROM backfill.doctor() GROUP BY "check" ORDER BY min(status), "check";
+SELECT string_agg(DISTINCT "check", ' ' ORDER BY "check") FROM backfill.doctor();
 
 \echo ## pipelines
 SELECT backfill.create_pipeline('ill', 'SELECT id, arrived_at FROM item WHERE arrived_at >= $1 AND arrived_at < $2');
@@ -204,3 +204,5 @@ SELECT backfill.drop_pipeline('ill'), backfill.drop_pipeline('tells');
 TRUNCATE backfill.emission, backfill.superseded, backfill.intervention, backfill.undelivered, backfill.delivery, backfill.message, backfill.counter RESTART IDENTITY;
 DROP SCHEMA doctor CASCADE;
 DROP ROLE doctor_owner;
+DROP OWNED BY backfill_reader, backfill_operator, backfill_deliver, backfill_worker;
+DROP ROLE backfill_reader, backfill_operator, backfill_deliver, backfill_worker;

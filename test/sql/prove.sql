@@ -72,6 +72,7 @@ SELECT * FROM left_behind;
 ROLLBACK;
 SELECT image() = :'before' AS as_it_was;
 -- When all is done, a step that can be cleared is made again; another is done over what is there.
+UNLISTEN backfill_run;
 CALL backfill.run('sound') \g /dev/null
 SELECT image() AS before \gset
 SELECT * FROM backfill.prove('sound');
@@ -192,7 +193,30 @@ GRANT EXECUTE ON FUNCTION backfill.prove TO prove_other;
 SET ROLE prove_other;
 SELECT * FROM backfill.prove('sound');
 RESET ROLE;
+-- Its owner may. Inputs are changed with the rights of their own owner, and only where he may do so too.
+UPDATE sale SET arrived_at = now();
+TRUNCATE odd;
+GRANT USAGE ON SCHEMA prove TO prove_other;
+GRANT SELECT ON sale TO prove_other;
+GRANT SELECT, INSERT, UPDATE ON odd TO prove_other;
+SELECT backfill.create_pipeline('owned', 'SELECT id, arrived_at FROM sale WHERE arrived_at >= $1 AND arrived_at < $2');
+SELECT backfill.add_batch_step('owned', 'step', lacking => 'SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM odd o WHERE o.k = k.k)',
+	work => 'INSERT INTO odd AS o (k, n) SELECT id, amount FROM sale WHERE id = ANY ($1) ON CONFLICT (k) DO UPDATE SET n = excluded.n');
+UPDATE backfill.pipeline SET owner = 'prove_other' WHERE name = 'owned';
+CREATE FUNCTION who() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	IF current_user = 'prove_other' THEN RAISE 'a trigger of the input ran as %', current_user; END IF; RETURN new; END $$;
+CREATE TRIGGER who BEFORE UPDATE ON sale FOR EACH ROW EXECUTE FUNCTION who();
+SET ROLE prove_other;
+SELECT step, finding, items, detail FROM backfill.prove('owned');
+RESET ROLE;
+GRANT UPDATE ON sale TO prove_other;
+SET ROLE prove_other;
+SELECT step, finding, items, detail FROM backfill.prove('owned');
+RESET ROLE;
+SELECT count(*) FROM odd;
+SELECT backfill.drop_pipeline('owned');
 REVOKE ALL ON FUNCTION backfill.prove FROM prove_other;
+DROP OWNED BY prove_other;
 DROP ROLE prove_other;
 SELECT * FROM backfill.check_invariants();
 

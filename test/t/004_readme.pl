@@ -16,6 +16,9 @@ $node->start;
 for my $n (0 .. $#blocks) {
 	my ($status, $out, $err) = $node->psql('postgres', $blocks[$n], extra_params => [ '-v', 'ON_ERROR_STOP=1' ]);
 	is($status, 0, "block $n runs") or diag $err;
+	if ($blocks[$n] =~ /backfill\.prove\(/) {
+		like($out, qr/^\|proven\|5\|Made: write_invoice 1, tell_customer 1\.$/m, 'the page\'s pipeline is proven');
+	}
 	if ($n == 0) {
 		is(($out =~ /((?:^\d+\|\d+\|\d+\n?)+)\z/m)[0], "1|3|2\n2|0|0", 'the second pass changes and tells nothing');
 	}

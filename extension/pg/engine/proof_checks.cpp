@@ -78,11 +78,13 @@ void Proof::ask_check(int step, const std::vector<int> &members) {
 	at_another_time(other_time, [&] { ask_again("at an earlier time", "clock", ask); });
 	at_another_time(much_later, [&] { ask_again("at a later time", "clock", ask); });
 	ask_again("for a key alone", "check_unsteady", [&] {
-		std::vector<int> alone;
-		for (const int member : members)
-			if (!lacking(step, {member}).empty())
-				alone.push_back(member);
-		return alone;
+		return in_run(false, [&](Chain &chain) {
+			std::vector<int> alone;
+			for (const int member : members)
+				if (!chain.lacking_at(step, items_, {member}).empty())
+					alone.push_back(member);
+			return alone;
+		});
 	});
 }
 

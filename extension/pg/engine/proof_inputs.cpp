@@ -7,7 +7,8 @@
 namespace backfill::pg {
 
 // Rows that are found by the key, through an index that begins with a column of its type. Rows that somebody has locked
-// are left out, so that a proof waits for nobody.
+// are left out, so that a proof waits for nobody; and so are tables that neither the pipeline's owner may update nor an
+// operator asks about.
 std::vector<Proof::Input> Proof::inputs_of(const StepMade &made) const {
 	std::vector<std::int64_t> tables(made.read.begin(), made.read.end());
 	return as_engine(engine_, [&] {
@@ -16,7 +17,8 @@ std::vector<Proof::Input> Proof::inputs_of(const StepMade &made) const {
 				"SELECT DISTINCT t.name, a.attname::text, t.relowner::bigint, format('UPDATE %s t SET %I = %s WHERE t.ctid = ANY (ARRAY("
 				"SELECT q.ctid FROM %s q WHERE q.%I = ANY ($1) FOR UPDATE SKIP LOCKED))', t.name, a.attname, format(h.how, a.attname), t.name, k.attname) "
 				"FROM (SELECT c.oid, c.relowner, format('%I.%I', n.nspname, c.relname) AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-				"WHERE c.oid = ANY ($1::bigint[]::oid[]) AND c.relkind = 'r') t "
+				"WHERE c.oid = ANY ($1::bigint[]::oid[]) AND c.relkind = 'r' "
+				"AND (has_table_privilege($3::bigint::oid, c.oid, 'UPDATE') OR backfill._is_member('backfill_operator'))) t "
 				"JOIN pg_index i ON i.indrelid = t.oid AND i.indpred IS NULL AND i.indisvalid "
 				"JOIN pg_attribute k ON k.attrelid = t.oid AND k.attnum = i.indkey[0] AND k.atttypid = $2::bigint::oid "
 				"JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND a.attnum <> k.attnum AND NOT a.attisdropped "
@@ -26,7 +28,8 @@ std::vector<Proof::Input> Proof::inputs_of(const StepMade &made) const {
 				"WHEN a.atttypid IN (25, 1043) THEN '%I || ''1''' WHEN a.atttypid = 17 THEN '%I || ''\\x00''' "
 				"WHEN a.atttypid IN (1114, 1184) THEN '%I + interval ''1 day''' WHEN a.atttypid = 1082 THEN '%I + 1' END) h(how) "
 				"WHERE h.how IS NOT NULL ORDER BY 1, 2, 4");
-			const Result rows = statement.run({Param::of(tables), Param::of(static_cast<std::int64_t>(pipeline_.keys.oid()))});
+			const Result rows = statement.run({Param::of(tables), Param::of(static_cast<std::int64_t>(pipeline_.keys.oid())),
+			                                    Param::of(static_cast<std::int64_t>(pipeline_.owner))});
 			std::vector<Input> inputs;
 			for (std::uint64_t i = 0; i < rows.rows(); ++i)
 				inputs.push_back({rows.text(i, 1), rows.text(i, 2), static_cast<Oid>(rows.int8(i, 3)), rows.text(i, 4)});

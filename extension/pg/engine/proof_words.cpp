@@ -103,8 +103,10 @@ Finding Proof::verdict(const Making &making) const {
 		if (!tried)
 			untried += (untried.empty() ? "" : ", ") + step.name;
 	}
-	return {"", "proven", items, made,
-	        untried.empty() ? "" : "No item lacked the output of " + untried + ": a clear command would let it be made again."};
+	if (untried.empty())
+		return {"", "proven", items, made, ""};
+	return {"", "proven_in_part", items, made,
+	        "There was nothing to make in " + untried + ": try it while some items lack the output, or give the step a clear command."};
 }
 
 } // namespace backfill::pg

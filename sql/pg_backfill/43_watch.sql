@@ -193,7 +193,11 @@ BEGIN
 	IF NOT p.enabled THEN
 		RETURN;
 	END IF;
-	SELECT d.window_from, d.due_at INTO due FROM backfill._due_slot(p, moment) d;
+	-- What has started in the present slot need not be looked for.
+	SELECT w.window_from, NULL::timestamptz AS due_at INTO due FROM backfill._slot_of(moment, p.slot, p.timezone) w;
+	IF latest IS NULL OR latest < due.window_from THEN
+		SELECT d.window_from, d.due_at INTO due FROM backfill._due_slot(p, moment) d;
+	END IF;
 	SELECT j.last_tick INTO ticked FROM backfill._cron_job(p.name) j WHERE j.state = 'scheduled' AND j.last_tick <= moment - backfill._tick_patience(p.slot);
 	IF due.window_from > latest OR (due.window_from IS NOT NULL AND latest IS NULL) THEN
 		NULL;

@@ -116,7 +116,7 @@ AS $$
 			ELSE format('%s candidates, where there usually are %s', evidence ->> 'candidates', evidence ->> 'usual') END
 		WHEN 'flood' THEN format('%s of %s candidates ended with %s, where it usually is %s', backfill._percent(evidence ->> 'share'),
 			evidence ->> 'candidates', subject, backfill._percent(evidence ->> 'usual'))
-		WHEN 'overdue' THEN format('no run has come that usually has come by %s', evidence ->> 'due_at')
+		WHEN 'overdue' THEN format('no run has come that should have come by %s', evidence ->> 'due_at')
 		WHEN 'watermark_stuck' THEN format('the watermark has not moved for %s %s with runs', evidence ->> 'tries', evidence ->> 'unit' || CASE evidence ->> 'tries' WHEN '1' THEN '' ELSE 's' END)
 			|| coalesce(', held back by ' || (evidence ->> 'held_by'), '')
 		WHEN 'same_items_failing' THEN format('%s items have failed in %s windows in a row, or in more', evidence ->> 'items', evidence ->> 'windows')

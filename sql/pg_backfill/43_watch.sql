@@ -141,6 +141,11 @@ END $$;
 COMMENT ON FUNCTION backfill._judge_failures(backfill.pipeline, timestamptz, bigint) IS 'raises or closes the alarm about items that fail again and again';
 CREATE INDEX item_failure_window ON backfill.item_failure (pipeline_id, last_window);
 
+CREATE FUNCTION backfill._tick_patience(slot text) RETURNS interval
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN CASE slot WHEN 'hour' THEN interval '10 minutes' ELSE interval '1 hour' END;
+COMMENT ON FUNCTION backfill._tick_patience(text) IS 'how long after a tick of pg_cron its run may take to start';
+
 -- The latest slot that should have had a run by now. Of the slots before the present one a few are looked at, since after
 -- a weekend without runs it is Friday's that is missing.
 CREATE FUNCTION backfill._due_slot(p backfill.pipeline, moment timestamptz, OUT window_from timestamptz, OUT due_at timestamptz)
@@ -174,27 +179,38 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._due_slot(backfill.pipeline, timestamptz) IS 'the latest slot whose run should have come by now, by the pipeline''s own habit; nulls: none';
 
+-- By habit; and where pg_cron has ticked and nothing started, whatever the habit: the first night of a new pipeline.
 CREATE FUNCTION backfill._judge_coming(p backfill.pipeline) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	moment CONSTANT timestamptz := backfill._clock();
+	latest CONSTANT timestamptz := (SELECT r.started_at FROM backfill.run r
+		WHERE r.pipeline_id = p.pipeline_id AND r.mode = 'live' AND r.started_at IS NOT NULL ORDER BY r.run_id DESC LIMIT 1);
 	due record;
-	latest timestamptz;
+	ticked timestamptz;
 BEGIN
 	IF NOT p.enabled THEN
 		RETURN;
 	END IF;
-	SELECT * INTO due FROM backfill._due_slot(p, backfill._clock());
-	IF due.window_from IS NULL THEN
+	-- What has started in the present slot need not be looked for.
+	SELECT w.window_from, NULL::timestamptz AS due_at INTO due FROM backfill._slot_of(moment, p.slot, p.timezone) w;
+	IF latest IS NULL OR latest < due.window_from THEN
+		SELECT d.window_from, d.due_at INTO due FROM backfill._due_slot(p, moment) d;
+	END IF;
+	SELECT j.last_tick INTO ticked FROM backfill._cron_job(p.name) j WHERE j.state = 'scheduled' AND j.last_tick <= moment - backfill._tick_patience(p.slot);
+	IF due.window_from > latest OR (due.window_from IS NOT NULL AND latest IS NULL) THEN
+		NULL;
+	ELSIF ticked > coalesce(latest, '-infinity') THEN
+		due.due_at := ticked + backfill._tick_patience(p.slot);
+	ELSE
+		IF due.window_from IS NOT NULL OR ticked IS NOT NULL THEN
+			PERFORM backfill._close_alarm(p, 'overdue', '', NULL);
+		END IF;
 		RETURN;
 	END IF;
-	SELECT r.started_at INTO latest FROM backfill.run r
-	WHERE r.pipeline_id = p.pipeline_id AND r.mode = 'live' AND r.started_at IS NOT NULL ORDER BY r.run_id DESC LIMIT 1;
-	IF latest >= due.window_from THEN
-		PERFORM backfill._close_alarm(p, 'overdue', '', NULL);
-	ELSE
-		PERFORM backfill._raise_alarm(p, 'overdue', '', jsonb_build_object('due_at', to_char(due.due_at AT TIME ZONE p.timezone, 'YYYY-MM-DD HH24:MI'), 'last_start', latest), NULL);
-	END IF;
+	PERFORM backfill._raise_alarm(p, 'overdue', '', jsonb_build_object('due_at', to_char(due.due_at AT TIME ZONE p.timezone, 'YYYY-MM-DD HH24:MI'),
+		'last_start', latest, 'last_tick', ticked), NULL);
 END $$;
 COMMENT ON FUNCTION backfill._judge_coming(backfill.pipeline) IS 'raises or closes the alarm about a run that has not come';
 

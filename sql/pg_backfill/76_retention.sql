@@ -319,3 +319,9 @@ BEGIN
 	END;
 END $$;
 COMMENT ON FUNCTION backfill._keep_house(integer) IS 'what a live run does at its end for all: looks for runs that have not come, and purges a slice';
+
+-- For a worker, which ends its runs from outside and may touch no table.
+CREATE FUNCTION backfill.keep_house(pipeline text) RETURNS void
+	LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS $$ SELECT backfill._keep_house((backfill._pipeline(pipeline)).pipeline_id) $$;
+COMMENT ON FUNCTION backfill.keep_house(text) IS 'what a worker calls after a live run, in a transaction of its own: looks for runs that have not come, and purges a slice';

@@ -39,6 +39,17 @@ $node->safe_psql('jobs', q{INSERT INTO cron.job_run_details (jobid, runid, datab
 	SELECT jobid, n, database, username, command, CASE n WHEN 1 THEN 'succeeded' ELSE 'failed' END, '2026-11-01 06:30+00'::timestamptz + n * interval '1 day'
 	FROM cron.job, generate_series(1, 2) n WHERE jobname = 'nightly'});
 is(status('jobs'), 'scheduled|30 6 * * *|06:30|failed', 'how its last tick ended');
+# pg_cron ticked and nothing started: found without a history, once it had its time.
+sub overdue
+{
+	my ($at) = @_;
+	return $node->safe_psql('jobs', "SET client_min_messages = error; SET backfill.test_clock_seconds = ".$at."; SELECT alarm FROM backfill.check_health('nightly')");
+}
+is(overdue(1793687400 + 3000), '', 'fifty minutes after the tick its run may still come');
+is(overdue(1793687400 + 3660), 'no run has come that should have come by 2026-11-03 07:30', 'an hour after it, it is overdue');
+$node->safe_psql('jobs', q{SET client_min_messages = error; SET backfill.test_clock_seconds = 1793695000; SELECT backfill.add_step('nightly', 'none', 'SELECT $1 > 0', 'SELECT $1')});
+$node->safe_psql('jobs', q{SET client_min_messages = error; SET backfill.test_clock_seconds = 1793695000; CALL backfill.run('nightly')});
+is(overdue(1793695000 + 3600), '', 'a run closes it');
 $node->safe_psql('jobs', q{SELECT cron.alter_job(jobid, active => false) FROM cron.job WHERE jobname = 'nightly'});
 is(status('jobs'), 'switched off|30 6 * * *|failed', 'switched off');
 

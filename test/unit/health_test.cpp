@@ -230,4 +230,40 @@ TEST("a year of days: each outage is found in time, and no calm day is one") {
 	check(false_alarms <= years / 10, "false alarms");
 }
 
+// Nights at four, a little late or an hour late, none at weekends; three are missed. Somebody looks every quarter of an hour.
+TEST("a year of nights: a missed one is found in time, and a late one is none") {
+	constexpr int years = 20, quarter = 900;
+	int false_alarms = 0, missed = 0;
+	double slowest = 0, sum = 0;
+	for (int seed = 1; seed <= years; ++seed) {
+		Dice dice(static_cast<std::uint64_t>(seed));
+		std::vector<Start> starts;
+		for (int n = 0; n < 365; ++n) {
+			const std::int64_t at = monday + n * day;
+			const bool is_missed = n == 100 || n == 205 || n == 303;
+			const double late = dice.next() < 0.02 ? 3300 : -600 * std::log(1 - dice.next());
+			const double came = is_weekend(at) || is_missed ? -1 : 4 * 3600 + late;
+			const auto due = overdue_after(Slot::day, {starts.end() - std::min<std::ptrdiff_t>(56, std::ssize(starts)), starts.end()}, at,
+			                               default_overdue_threshold);
+			for (int looked = 0; due && looked < day; looked += quarter) {
+				if (looked < *due || (came >= 0 && looked >= came))
+					continue;
+				if (is_missed) {
+					++missed;
+					slowest = std::max(slowest, looked - 4 * 3600.0);
+					sum += looked - 4 * 3600.0;
+				} else
+					++false_alarms;
+				break;
+			}
+			starts.push_back({at, came});
+		}
+	}
+	std::cout << "# missed nights: " << missed << " of " << 3 * years << " found, after " << sum / missed / 60 << " minutes on average, " << slowest / 60
+			  << " at most; bound 180\n# false alarms in " << years << " years: " << false_alarms << "; bound " << years / 10 << '\n';
+	check_equal(missed, 3 * years, "missed nights found");
+	check(slowest <= 3 * 3600, "found too late");
+	check(false_alarms <= years / 10, "false alarms");
+}
+
 int main() { return tap::run(); }

@@ -180,6 +180,10 @@ bool release_run(Connection &connection, const ClaimedRun &run, const DoneRanges
 	                                {number(run.id), number(run.token), done.empty() ? Value() : Value(done.json())}));
 }
 
+void keep_house(Connection &connection, const ClaimedRun &run) {
+	connection.query("SELECT backfill.keep_house($1)", {run.pipeline});
+}
+
 Pressure pressure(Connection &connection) {
 	const Row row = connection.query("SELECT replica_lag_seconds, lock_wait_seconds FROM backfill.pressure()").at(0);
 	return {std::stod(row.at(0).value()), std::stod(row.at(1).value())};

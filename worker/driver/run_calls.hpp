@@ -91,6 +91,8 @@ struct Ending {
 };
 core::Tally finish_run(Connection &connection, const ClaimedRun &run, const Ending &ending, long long candidates, const DoneRanges &done);
 bool release_run(Connection &connection, const ClaimedRun &run, const DoneRanges &done);
+// After a live run has ended: looks whether others have come, and purges a slice.
+void keep_house(Connection &connection, const ClaimedRun &run);
 Pressure pressure(Connection &connection);
 
 // From [{step, status, reason, items}].

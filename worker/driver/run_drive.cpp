@@ -163,6 +163,13 @@ DriveResult RunDriver::finish(Connection &control, SharedRun &shared, const Endi
 	log::write(ending.state == "succeeded" ? log::Level::info : log::Level::error, "run_ended",
 	           {{"run", run.id}, {"pipeline", run.pipeline}, {"state", ending.state}, {"tally", result.tally.line()},
 	            {"sqlstate", ending.sqlstate}, {"error", ending.error}});
+	if (run.mode == "live") {
+		try {
+			keep_house(control, run);
+		} catch (const std::exception &error) { // the run has ended, whatever comes of this
+			log::warning("house_not_kept", {{"run", run.id}, {"pipeline", run.pipeline}, {"error", error.what()}});
+		}
+	}
 	return result;
 }
 

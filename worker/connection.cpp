@@ -57,7 +57,13 @@ Result checked(pg_conn *handle, PGresult *raw) {
 		return result;
 	if (PQstatus(handle) != CONNECTION_OK || result == nullptr)
 		throw ConnectionError(trimmed(PQerrorMessage(handle)));
-	throw QueryError(message_of(result.get()), field(result.get(), PG_DIAG_SQLSTATE));
+	const std::string state = field(result.get(), PG_DIAG_SQLSTATE);
+	// An error that libpq made itself has no state; one of class 57P is the server's last word on this connection.
+	if (state.empty())
+		throw ConnectionError(trimmed(PQresultErrorMessage(result.get())));
+	if (state.starts_with("57P"))
+		throw ConnectionError(message_of(result.get()));
+	throw QueryError(message_of(result.get()), state);
 }
 
 } // namespace

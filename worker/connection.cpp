@@ -1,6 +1,8 @@
 #include "worker/connection.hpp"
 
 #include <cerrno>
+#include <system_error>
+#include <thread>
 
 #include <libpq-fe.h>
 #include <poll.h>
@@ -133,10 +135,18 @@ void Connection::on_notice(Notice notice) {
 
 void Connection::cancel() noexcept {
 	PGcancel *const cancel = PQgetCancel(handle_.get());
-	char error[256];
-	if (cancel != nullptr)
-		PQcancel(cancel, error, sizeof error);
-	PQfreeCancel(cancel);
+	if (cancel == nullptr)
+		return;
+	// libpq waits for the server to hang up, for ever if need be; whoever asks has other things to do.
+	try {
+		std::thread([cancel] {
+			char error[256];
+			PQcancel(cancel, error, sizeof error);
+			PQfreeCancel(cancel);
+		}).detach();
+	} catch (const std::system_error &) {
+		PQfreeCancel(cancel);
+	}
 }
 
 bool Connection::take_notifications() {

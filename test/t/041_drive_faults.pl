@@ -39,6 +39,7 @@ for my $point (qw(before_release after_release))
 	my $run = request($node);
 	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND locktype = 'advisory'});
 	$worker->signal('TERM');
+	$worker->wait_for('run_stopping');
 	$holder->quit;
 	is($worker->wait, 9, "$point: killed");
 	is(run_row($node, $run, 'state'), $point eq 'before_release' ? 'running' : 'requested', "$point: the run it left");

@@ -9,8 +9,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._check_schedule(text) IS 'refuses pipelines that are not there or not the caller''s to run';
 
+-- Only superusers may see pg_cron's setting.
 CREATE FUNCTION backfill._cron_database() RETURNS text
-	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+	LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	home CONSTANT text := current_setting('cron.database_name', true);

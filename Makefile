@@ -66,7 +66,7 @@ all: build
 .DELETE_ON_ERROR:
 
 ifeq ($(PGXS),)
-build install uninstall installed unit fuzz fuzz-short bench-reader regress isolation tap lint bench:
+build install uninstall installed unit fuzz fuzz-short bench-reader regress isolation tap tap-sanitized lint bench:
 	@echo "PostgreSQL's server headers are not there ($(PG_CONFIG) --pgxs): make packages" >&2; exit 1
 clean:
 	rm -rf $(EXTRA_CLEAN)
@@ -97,6 +97,18 @@ $(WORKER_OBJS): %.w.o: %.cpp Makefile
 
 $(WORKER): $(WORKER_OBJS)
 	$(CXX) -o $@ $^ $(WORKER_LIBS)
+
+# The worker with a sanitizer, for its tests only.
+SANITIZERS = thread address
+define sanitized_worker
+build/$(1)/%.o: %.cpp Makefile
+	@$$(MKDIR_P) $$(@D)
+	$$(CXX) $$(WORKER_CFLAGS) -O1 -fno-omit-frame-pointer -fsanitize=$(1) -c -o $$@ $$<
+build/$(1)/$(WORKER): $$(patsubst %.cpp,build/$(1)/%.o,$$(CORE_SRCS) $$(WORKER_SRCS))
+	$$(CXX) -fsanitize=$(1) -o $$@ $$^ $$(WORKER_LIBS)
+-include $$(patsubst %.cpp,build/$(1)/%.d,$$(CORE_SRCS) $$(WORKER_SRCS))
+endef
+$(foreach sanitizer,$(SANITIZERS),$(eval $(call sanitized_worker,$(sanitizer))))
 
 install: install-more ## everything, where $(PG_CONFIG) says
 install-more: $(LEADS_LIBRARY) $(WORKER)
@@ -166,6 +178,13 @@ $(FAULTPOINT): test/fault/faultpoint.c
 tap: installed $(FAULTPOINT) ## TAP tests, each with servers of its own (PROVE_TESTS=test/t/001_... for some)
 	@test/env/run-tap $(PROVE_TESTS)
 
+# Both find what they look for only where the program goes; each test waits for events and not for time, so being slow is
+# all right.
+WORKER_TESTS ?= test/t/040_drive.pl test/t/041_drive_faults.pl test/t/044_serve.pl
+tap-sanitized: installed $(FAULTPOINT) $(foreach sanitizer,$(SANITIZERS),build/$(sanitizer)/$(WORKER)) ## the worker's TAP tests with ThreadSanitizer and AddressSanitizer
+	@for sanitizer in $(SANITIZERS); do \
+		echo "== $$sanitizer"; PG_BACKFILL=build/$$sanitizer/$(WORKER) test/env/run-tap $(WORKER_TESTS) || exit 1; done
+
 # PROPERTY_SCHEDULES and PROPERTY_SEED say how many and which.
 property: export PROPERTY_SCHEDULES ?= 50000
 property: installed $(FAULTPOINT) ## many random lives of messages and pipelines, more than the tests try
@@ -203,4 +222,4 @@ test: ## everything, set-up included; ends with `N passed, N failed`
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t h; do printf '%-10s %s\n' "$$t" "$$h"; done
 
-.PHONY: all build install-more uninstall-more installed unit fuzz fuzz-short bench-reader regress isolation tap property lint lint-clang bench packages demo test help
+.PHONY: all build install-more uninstall-more installed unit fuzz fuzz-short bench-reader regress isolation tap tap-sanitized property lint lint-clang bench packages demo test help

@@ -1,6 +1,8 @@
 #include "worker/connection.hpp"
 
 #include <cerrno>
+#include <system_error>
+#include <thread>
 
 #include <libpq-fe.h>
 #include <poll.h>
@@ -57,7 +59,13 @@ Result checked(pg_conn *handle, PGresult *raw) {
 		return result;
 	if (PQstatus(handle) != CONNECTION_OK || result == nullptr)
 		throw ConnectionError(trimmed(PQerrorMessage(handle)));
-	throw QueryError(message_of(result.get()), field(result.get(), PG_DIAG_SQLSTATE));
+	const std::string state = field(result.get(), PG_DIAG_SQLSTATE);
+	// An error that libpq made itself has no state; one of class 57P is the server's last word on this connection.
+	if (state.empty())
+		throw ConnectionError(trimmed(PQresultErrorMessage(result.get())));
+	if (state.starts_with("57P"))
+		throw ConnectionError(message_of(result.get()));
+	throw QueryError(message_of(result.get()), state);
 }
 
 } // namespace
@@ -127,10 +135,18 @@ void Connection::on_notice(Notice notice) {
 
 void Connection::cancel() noexcept {
 	PGcancel *const cancel = PQgetCancel(handle_.get());
-	char error[256];
-	if (cancel != nullptr)
-		PQcancel(cancel, error, sizeof error);
-	PQfreeCancel(cancel);
+	if (cancel == nullptr)
+		return;
+	// libpq waits for the server to hang up, for ever if need be; whoever asks has other things to do.
+	try {
+		std::thread([cancel] {
+			char error[256];
+			PQcancel(cancel, error, sizeof error);
+			PQfreeCancel(cancel);
+		}).detach();
+	} catch (const std::system_error &) {
+		PQfreeCancel(cancel);
+	}
 }
 
 bool Connection::take_notifications() {

@@ -57,7 +57,7 @@ public:
 	using Notice = std::function<void(const std::string &severity, const std::string &text)>;
 	void on_notice(Notice notice);
 
-	// Asks the server to cancel what this session is at; from any thread.
+	// Asks the server to cancel what this session is at, and does not wait for it; from any thread.
 	void cancel() noexcept;
 
 	// Waits until a notification has come, `longest` has passed, or the program is asked to stop. True: notified. What

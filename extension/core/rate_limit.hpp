@@ -24,17 +24,19 @@ public:
 			last_ = now;
 			return 0;
 		}
-		saved_ = std::min(saved_ + (now - last_) * *rate_, std::max(*rate_, 1.0));
+		const double most = std::max(*rate_, 1.0);
+		saved_ = std::min(saved_ + (now - last_) * *rate_, most);
 		last_ = now;
-		if (saved_ < 0)
-			return -saved_ / *rate_;
+		const double needed = std::min(static_cast<double>(items), most);
+		if (saved_ < needed - 1e-9)
+			return (needed - saved_) / *rate_;
 		saved_ -= items;
 		return 0;
 	}
 
 private:
 	std::optional<double> rate_;
-	double saved_ = 0; // items that may start; below zero: that have started too early
+	double saved_ = 0; // items that may start; below zero: more than a second's worth were asked for at once
 	double last_ = 0;
 };
 

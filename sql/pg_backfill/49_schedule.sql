@@ -9,8 +9,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._check_schedule(text) IS 'refuses pipelines that are not there or not the caller''s to run';
 
+-- Only superusers may see pg_cron's setting.
 CREATE FUNCTION backfill._cron_database() RETURNS text
-	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+	LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	home CONSTANT text := current_setting('cron.database_name', true);
@@ -18,7 +19,8 @@ BEGIN
 	IF EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'pg_cron') THEN
 		RETURN current_database();
 	END IF;
-	IF coalesce(home, '') = '' THEN
+	-- The setting may have outlived the library.
+	IF coalesce(home, '') = '' OR current_setting('shared_preload_libraries') !~ 'pg_cron' THEN
 		RAISE EXCEPTION 'pg_cron is not there'
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Install the package postgresql-15-cron and add pg_cron to shared_preload_libraries. Or let a systemd timer, or cron, run psql -c "SELECT backfill.request_run(''...'')" for the worker, or the command pg_backfill run.';
 	END IF;

@@ -43,11 +43,16 @@ class Link:
     def cut(self, record):
         with lock, open(self.options.record, "a", encoding="utf-8") as file:
             file.write(json.dumps({"cut": record}) + "\n")
-        for end in (self.client, self.server):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+        self.end(self.client)
+        self.end(self.server)
+
+    @staticmethod
+    def end(half):
+        # Closing would not wake a thread that reads from it.
+        try:
+            half.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
 
     def upward(self):
         try:
@@ -61,7 +66,7 @@ class Link:
         except OSError:
             pass
         finally:
-            self.server.close()
+            self.end(self.server)
 
     def downward(self):
         try:
@@ -78,7 +83,7 @@ class Link:
         except OSError:
             pass
         finally:
-            self.client.close()
+            self.end(self.client)
 
 
 def main():

@@ -105,7 +105,9 @@ $node->safe_psql('postgres', 'UPDATE item SET held = (id = 250)');
 $run = request($node);
 $node->poll_query_until('postgres', $in_flight);
 $worker->signal('TERM');
-is($worker->wait(1), undef, 'it waits for what is in flight');
+my @stopping = $worker->wait_for('run_stopping', 4);
+is($stopping[-1]{why}, 'program_stops', 'it stops');
+is($worker->wait(0.1), undef, 'and waits for what is in flight');
 $holder->query_safe('SELECT pg_advisory_unlock(4711)');
 is($worker->wait, 0, 'and ends well');
 is(run_row($node, $run, 'state'), 'requested', 'the run is handed back');
@@ -128,7 +130,7 @@ for my $case ([ 'too long', 'shutdown_seconds = 0.2', 1, 'requested', 0 ], [ 'to
 	$worker->signal('TERM');
 	if ($signals == 2)
 	{
-		is($worker->wait(1), undef, "$name: it would wait");
+		$worker->wait_for('run_stopping');
 		$worker->signal('TERM');
 	}
 	is($worker->wait >> 8, $code, "$name: it ends");

@@ -51,8 +51,10 @@ sub serve
 	my ($node, %options) = @_;
 	my $config = PostgreSQL::Test::Utils::tempdir() . '/worker.toml';
 	PostgreSQL::Test::Utils::append_to_file($config, "[worker]\nlease_seconds = 20\n" . ($options{config} // ''));
-	return Worker->start($options{environment} // {}, 'serve', '--config', $config, '--log-format', 'json',
+	my $worker = Worker->start($options{environment} // {}, 'serve', '--config', $config, '--log-format', 'json',
 		'--dbname', $options{target} // $node->connstr('postgres') . ' user=driver');
+	$worker->{config} = $config;
+	return $worker;
 }
 
 # Nothing done yet, and so many items.

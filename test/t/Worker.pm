@@ -75,7 +75,8 @@ sub stop { my ($self) = @_; $self->signal('TERM'); return $self->wait; }
 sub text
 {
 	my ($self, $what) = @_;
-	return PostgreSQL::Test::Utils::slurp_file("$self->{base}.$what");
+	# It may not have got so far as to open it.
+	return -e "$self->{base}.$what" ? PostgreSQL::Test::Utils::slurp_file("$self->{base}.$what") : '';
 }
 
 # Its log: a hash a line.

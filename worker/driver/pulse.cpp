@@ -15,6 +15,18 @@ constexpr auto interval = std::chrono::seconds(1);
 // Ranges that lacked nothing are written so often: each write is a transaction id.
 constexpr auto write_interval = std::chrono::seconds(10);
 
+const char *name_of(Stop why) noexcept {
+	switch (why) {
+	case Stop::no: return "";
+	case Stop::asked: return "program_stops";
+	case Stop::passed: return "live_run_waits";
+	case Stop::not_ours: return "not_ours";
+	case Stop::disconnected: return "disconnected";
+	case Stop::ended: return "ends_early";
+	}
+	return "";
+}
+
 } // namespace
 
 void Pulse::beat() noexcept {
@@ -94,6 +106,7 @@ void Pulse::watch_stop() {
 		return;
 	if (stopping_since_ == Clock::time_point{}) {
 		stopping_since_ = Clock::now();
+		log::info("run_stopping", {{"run", shared_.run().id}, {"pipeline", shared_.run().pipeline}, {"why", name_of(why)}});
 		cancel_(why == Stop::not_ours);
 		cancelled_all_ = why == Stop::not_ours;
 	}

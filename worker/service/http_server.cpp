@@ -38,6 +38,11 @@ std::optional<HttpSettings> read_http_settings(Configuration &configuration) {
 
 HttpServer::HttpServer(const HttpSettings &settings, double silent_seconds) : server_(std::make_unique<httplib::Server>()) {
 	server_->new_task_queue = [] { return new httplib::ThreadPool(2); };
+	// The library's own options let a second program listen at the same port.
+	server_->set_socket_options([](int socket) {
+		const int yes = 1;
+		setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+	});
 	server_->Get("/healthz", [](const httplib::Request &, httplib::Response &response) { response.set_content("ok\n", "text/plain"); });
 	server_->Get("/readyz", [silent_seconds](const httplib::Request &, httplib::Response &response) {
 		const std::chrono::duration<double> silent = health::since_round_trip();

@@ -1,0 +1,85 @@
+# pg_cron ticks: it asks for a run, a worker drives it, the leads move, and one message waits for Slack. The next tick is
+# silent.
+use strict;
+use warnings FATAL => 'all';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Worker;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_cron'\ncron.database_name = 'postgres'\ncron.use_background_workers = on\nmax_worker_processes = 20");
+$node->start;
+$node->safe_psql('postgres', q{CREATE DATABASE other});
+for my $database (qw(postgres other))
+{
+	$node->safe_psql($database, q{CREATE EXTENSION bt_leads CASCADE; SELECT backfill.create_roles(); SELECT bt.install_pipeline(summary_to => 'slack:#lending-ops')});
+}
+$node->safe_psql('postgres', q{CREATE ROLE driver LOGIN IN ROLE backfill_worker; CREATE ROLE operator LOGIN IN ROLE backfill_operator});
+
+sub psql
+{
+	my ($database, $sql, $user) = @_;
+	my ($code, $out, $err) = $node->psql($database, $sql, extra_params => [ '--set', 'SHOW_CONTEXT=never', $user ? ('-U', $user) : () ]);
+	return ($out, $err);
+}
+my ($out, $err);
+
+# pg_cron is loaded, and not created here.
+($out, $err) = psql('postgres', q{SELECT backfill.schedule('bt_leads', '* * * * *')});
+like($err, qr/ERROR:  pg_cron is loaded, but not created in this database\nHINT:  Run CREATE EXTENSION pg_cron here/, 'what is missing');
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_cron');
+
+# In its own database; as an operator, who needs a right of pg_cron's.
+($out, $err) = psql('postgres', q{SELECT backfill.schedule('bt_leads', '0 6 * * *')}, 'operator');
+like($err, qr/ERROR:  permission denied for schema cron\nHINT:  Run GRANT USAGE ON SCHEMA cron TO operator as a superuser/, 'what right is missing');
+$node->safe_psql('postgres', 'GRANT USAGE ON SCHEMA cron TO operator');
+($out, $err) = psql('postgres', q{SELECT backfill.schedule('bt_leads', '0 6 * * *'); SELECT backfill.schedule('bt_leads', '* * * * *')}, 'operator');
+is($err, '', 'an operator schedules');
+is($node->safe_psql('postgres', 'SELECT jobname, schedule, command, username, database FROM cron.job'),
+	q{backfill: bt_leads|* * * * *|SELECT backfill.request_run('bt_leads')|operator|postgres}, 'one job, whose schedule was changed, and that only asks');
+like((psql('postgres', q{SELECT backfill.schedule('bt_leads', 'at dawn')}, 'operator'))[1], qr/invalid schedule/, 'a schedule that pg_cron does not read');
+like((psql('postgres', q{SELECT backfill.schedule('no_leads', '* * * * *')}, 'operator'))[1], qr/pipeline "no_leads" does not exist/, 'a pipeline that is not there');
+like((psql('postgres', q{SELECT backfill.schedule('bt_leads', '* * * * *')}, 'driver'))[1], qr/permission denied for function schedule/, 'not everybody schedules');
+
+# In another database of the cluster it says exactly what to run, and that is right.
+($out, $err) = psql('other', q{SELECT backfill.schedule('bt_leads', '0 6 * * *')});
+is($out, q{SELECT cron.schedule_in_database('backfill: bt_leads (other)', '0 6 * * *', 'SELECT backfill.request_run(''bt_leads'')', 'other')}, 'the statement');
+like($err, qr/NOTICE:  pg_cron lives in database "postgres"; run this there: SELECT/, 'and where to run it');
+$node->safe_psql('postgres', $out);
+is($node->safe_psql('postgres', q{SELECT database FROM cron.job WHERE jobname = 'backfill: bt_leads (other)'}), 'other', 'it is right');
+($out) = psql('other', q{SELECT backfill.unschedule('bt_leads')});
+$node->safe_psql('postgres', $out);
+is($node->safe_psql('postgres', q{SELECT count(*) FROM cron.job}), '1', 'and so is the one that takes it back');
+
+# A lead and its report; a worker. Nobody else does anything.
+my @there = ('-d', $node->connstr('postgres'));
+is((worker('load-reports', @there, '--with-leads', 'test/data/reports/s01_baseline.json'))[0], 0, 'a report arrives');
+is($node->safe_psql('postgres', 'SELECT status FROM bt.lead'), 'initiated', 'its lead');
+my $worker = Worker->start({}, 'serve', '--log-format', 'json', '-d', $node->connstr('postgres') . ' user=driver');
+$worker->wait_for('worker_started');
+$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM backfill.run WHERE state = 'succeeded' AND changed > 0}) or die 'no tick';
+is($node->safe_psql('postgres', 'SELECT status FROM bt.lead'), 'options_ready', 'a tick, and the lead has moved');
+is($node->safe_psql('postgres', q{SELECT mode, requested_by, candidates, changed FROM backfill.run}), 'live|operator|1|1', 'by the run that pg_cron asked for');
+my $messages = q{SELECT message_type, channel, state FROM backfill.outbox WHERE recipient LIKE 'slack:%'};
+is($node->safe_psql('postgres', $messages), 'run_summary_1|slack|pending', 'one message for Slack');
+$node->poll_query_until('postgres', q{SELECT count(*) FILTER (WHERE state = 'succeeded') > 1 FROM backfill.run}) or die 'no other tick';
+is($node->safe_psql('postgres', q{SELECT changed, failed FROM backfill.run ORDER BY run_id OFFSET 1 LIMIT 1}), '0|0', 'the next tick changes nothing');
+is($node->safe_psql('postgres', $messages), 'run_summary_1|slack|pending', 'and is silent');
+
+($out, $err) = psql('postgres', q{SELECT backfill.unschedule('bt_leads'); SELECT backfill.unschedule('bt_leads')}, 'operator');
+is($err, '', 'unscheduled, twice');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM cron.job}), '0', 'no job is left');
+is($node->safe_psql('postgres', 'SELECT * FROM backfill.check_invariants()'), '', 'what must hold holds');
+is($worker->stop, 0, 'the worker stops');
+
+# Without pg_cron.
+$node->safe_psql('postgres', 'DROP EXTENSION pg_cron');
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
+$node->restart;
+($out, $err) = psql('other', q{SELECT backfill.schedule('bt_leads', '0 6 * * *')});
+like($err, qr/ERROR:  pg_cron is not there\nHINT:  Install the package postgresql-15-cron .*systemd timer.*pg_backfill run/, 'without pg_cron: the alternatives');
+
+$node->stop;
+done_testing();

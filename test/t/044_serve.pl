@@ -1,0 +1,104 @@
+# What serve shows of itself: over HTTP, to systemd; and the sample configuration.
+use strict;
+use warnings FATAL => 'all';
+use HTTP::Tiny;
+use IO::Socket::INET;
+use IO::Socket::UNIX;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Driven;
+use Worker;
+
+my $node = driven_node();
+my $port = PostgreSQL::Test::Cluster::get_free_port();
+my $socket = PostgreSQL::Test::Utils::tempdir_short() . '/notify';
+my $systemd = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => $socket) or die "$socket: $!";
+
+sub notified
+{
+	my ($enough) = @_;
+	my $all = '';
+	while ($all !~ $enough)
+	{
+		my $ready = '';
+		vec($ready, fileno($systemd), 1) = 1;
+		select($ready, undef, undef, $PostgreSQL::Test::Utils::timeout_default) or die "nothing more than: $all";
+		$systemd->recv(my $text, 4096);
+		$all .= "$text\n";
+	}
+	return $all;
+}
+sub get { return HTTP::Tiny->new->get("http://127.0.0.1:$port$_[0]"); }
+
+my $worker = serve($node, config => "poll_seconds = 0.2\n[http]\nlisten = '127.0.0.1:$port'\n", environment => { NOTIFY_SOCKET => $socket });
+like(notified(qr/READY=1/), qr/READY=1/, 'systemd is told that it is ready');
+like(notified(qr/WATCHDOG=1\n.*WATCHDOG=1\n/s), qr/WATCHDOG=1/, 'the watchdog is fed');
+is(get('/healthz')->{content}, "ok\n", 'it lives');
+is(get('/readyz')->{status}, 200, 'it is ready');
+is(get('/elsewhere')->{status}, 404, 'there is nothing else');
+
+fresh($node, 120);
+is(settled($node, request($node)), 'succeeded', 'a run');
+$worker->wait_for('run_ended');
+my $metrics;
+for (1 .. 1000)
+{
+	$metrics = get('/metrics')->{content};
+	last if $metrics =~ /pg_backfill_runs_total\{/;
+}
+like($metrics, qr/^pg_backfill_runs_total\{pipeline="driven",state="succeeded"\} 1$/m, 'runs are counted');
+like($metrics, qr/^pg_backfill_items_total\{pipeline="driven",result="changed"\} 120$/m, 'items are counted');
+like($metrics, qr/^# TYPE pg_backfill_items_total counter$/m, 'metrics have a type');
+like($metrics, qr/^pg_backfill_database_up 1$/m, 'the database is up');
+
+# Without the database it lives and is not ready, and the watchdog goes hungry.
+$node->stop;
+notified(qr/STATUS=cannot reach its database/);
+$worker->wait_for('database_unreachable', 2);
+is(get('/healthz')->{status}, 200, 'without the database it lives');
+is(get('/readyz')->{status}, 503, 'without the database it is not ready');
+like(get('/metrics')->{content}, qr/^pg_backfill_database_up 0$/m, 'the database is down');
+$node->start;
+unlike(notified(qr/READY=1/), qr/WATCHDOG=1.*READY=1/s, 'the watchdog was not fed meanwhile');
+
+# A taken port is an error that says so.
+my ($code, $out, $err) = worker('serve', '-d', $node->connstr('postgres'), '-c', "$worker->{config}");
+is($code, 2, 'a port that is taken');
+like($err, qr/cannot listen at 127\.0\.0\.1:$port\nHINT: /, 'a port that is taken: why');
+is($worker->stop, 0, 'it stops');
+like(notified(qr/STOPPING=1/), qr/STOPPING=1/, 'and systemd is told');
+
+# Every key of the sample is known, and every known key is in it.
+my $sample = PostgreSQL::Test::Utils::slurp_file("$ENV{TESTDIR}/worker/pg_backfill.toml");
+my %in_sample = map { $_ => 1 } $sample =~ /^# (\w+) = /mg;
+(my $active = $sample) =~ s/^# (\w+ = )/$1/mg;
+$active =~ s/127\.0\.0\.1:9187/127.0.0.1:$port/;
+$active =~ s/"bt_leads"/"driven"/;
+my $file = PostgreSQL::Test::Utils::tempdir() . '/sample.toml';
+PostgreSQL::Test::Utils::append_to_file($file, $active);
+$worker = Worker->start({}, 'serve', '-c', $file, '--log-format', 'json', '-d', $node->connstr('postgres') . ' user=driver');
+$worker->wait_for('worker_started');
+fresh($node, 10);
+is(settled($node, request($node)), 'succeeded', 'the sample with all of its keys');
+is($worker->stop, 0, 'the sample: it stops');
+for my $key (qw(connections pipelines listen poll_seconds lease_seconds shutdown_seconds narrate max_replica_lag_seconds max_lock_wait_seconds))
+{
+	ok(delete $in_sample{$key}, "$key is in the sample");
+}
+for my $wrong ('[worker]
+connection = 4', '[worker]
+connections = 0', '[worker]
+narrate = "some"', '[http]
+listen = "9187"', '[worker]
+listen = "yes"', '[wroker]')
+{
+	my $bad = PostgreSQL::Test::Utils::tempdir() . '/bad.toml';
+	PostgreSQL::Test::Utils::append_to_file($bad, $wrong);
+	($code, $out, $err) = worker('serve', '-c', $bad, '-d', $node->connstr('postgres'));
+	is($code, 2, "refused: $wrong");
+	like($err, qr/\Q$bad\E:\d: \S+ (?:has to be|is not)/, "refused, with the place: $wrong");
+}
+
+$node->stop;
+done_testing();

@@ -263,3 +263,4 @@ SELECT * FROM backfill.check_invariants();
 SELECT backfill.drop_pipeline('night');
 RESET backfill.test_clock_seconds;
 DROP SCHEMA nights CASCADE;
+TRUNCATE backfill.emission, backfill.superseded, backfill.intervention, backfill.undelivered, backfill.delivery, backfill.message RESTART IDENTITY;

@@ -26,7 +26,9 @@ OBJS            = $(patsubst %.cpp,%.o,$(CORE_SRCS) $(BOUNDARY_SRCS) $(ENGINE_SR
 LEADS_OBJS      = $(patsubst %.cpp,%.o,$(CORE_SRCS) $(BUREAU_SRCS) $(BOUNDARY_SRCS) $(LEADS_SRCS))
 WORKER_OBJS     = $(patsubst %.cpp,%.w.o,$(CORE_SRCS) $(WORKER_SRCS))
 FUZZ_OBJS       = $(patsubst %.cpp,build/fuzz/%.o,$(BUREAU_SRCS))
-UNIT_OBJS       = $(patsubst %.cpp,build/unit/%.o,$(CORE_SRCS) $(BUREAU_SRCS))
+# The worker's rules need no server and no network, so they are tested like core's.
+RULE_SRCS       = $(sort $(wildcard worker/channel/rule/*.cpp))
+UNIT_OBJS       = $(patsubst %.cpp,build/unit/%.o,$(CORE_SRCS) $(BUREAU_SRCS) $(RULE_SRCS))
 UNIT_TESTS      = $(patsubst test/unit/%.cpp,build/unit/%,$(UNIT_SRCS))
 DEPENDENCIES    = $(patsubst %.o,%.d,$(sort $(OBJS) $(LEADS_OBJS) $(WORKER_OBJS) $(UNIT_OBJS) $(FUZZ_OBJS))) \
                   $(patsubst %.cpp,build/unit/%.d,$(UNIT_SRCS))
@@ -52,7 +54,7 @@ SHLIB_LINK      = -lstdc++ -Wl,--version-script=$(EXPORTS)
 LEADS_LINK      = -lpugixml -lsimdjson
 WORKER_CFLAGS   = $(STD) $(WARN) -O2 -g -MMD -MP $(WORKER_INCLUDE)
 WORKER_LIBS     = $(libpq) $(shell pkg-config --libs $(WORKER_PACKAGES)) -lcpp-httplib
-UNIT_CFLAGS     = $(STD) $(WARN) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Iextension
+UNIT_CFLAGS     = $(STD) $(WARN) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Iextension -I.
 FUZZ_CFLAGS     = $(UNIT_CFLAGS) -fsanitize=fuzzer-no-link
 FUZZ_SECONDS   ?= 600
 EXTRA_CLEAN     = $(INSTALL_SCRIPTS) $(LEADS_LIBRARY) $(LEADS_OBJS) $(WORKER) $(WORKER_OBJS) $(DEPENDENCIES) build
@@ -132,7 +134,7 @@ build/unit/%.o: %.cpp Makefile
 	$(CXX) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(UNIT_TESTS): build/unit/%: build/unit/test/unit/%.o $(UNIT_OBJS)
-	$(CXX) $(UNIT_CFLAGS) -o $@ $^ $(LEADS_LINK)
+	$(CXX) $(UNIT_CFLAGS) -o $@ $^ $(LEADS_LINK) -lcrypto
 
 build/fuzz/%.o: %.cpp Makefile
 	@$(MKDIR_P) $(@D)
@@ -199,7 +201,7 @@ clang_accepts = printf '%s\n' $(1) | xargs -P 2 -I{} sh -c \
 	'if $(CLANGXX) -fsyntax-only $(STD) $(WARN) $(2) {}; then echo "ok - clang++ {}"; else echo "not ok - clang++ {}"; exit 1; fi'
 lint-clang:
 	@status=0; \
-	$(call clang_accepts,$(CORE_SRCS) $(BUREAU_SRCS) $(UNIT_SRCS) test/bench/reader_bench.cpp,-Iextension) || status=1; \
+	$(call clang_accepts,$(CORE_SRCS) $(BUREAU_SRCS) $(UNIT_SRCS) test/bench/reader_bench.cpp,-Iextension -I.) || status=1; \
 	$(call clang_accepts,$(BOUNDARY_SRCS) $(ENGINE_SRCS) $(LEADS_SRCS),-Wno-register $(SERVER_INCLUDE) -DPG_BACKFILL_VERSION=\"$(RELEASE)\") || status=1; \
 	$(call clang_accepts,$(WORKER_SRCS),-Iextension -I. -isystem $(libpq_srcdir) $(WORKER_DEFINES) -DPG_BACKFILL_VERSION=\"$(RELEASE)\") || status=1; \
 	exit $$status

@@ -105,6 +105,15 @@ for my $case (
 }
 $delivery->configure("[channel.x]\nkind = \"slack\"\nsecret_file = \"$open\"", unbound => 1);
 like(($delivery->worker('channel', 'list'))[2], qr/warning secret_file_is_open_to_others/, 'a secret that others can read is warned of');
+
+# The sample configuration with all of its examples is one that works; being inert it needs no secret.
+my $sample = slurp_file("$ENV{TESTDIR}/worker/pg_backfill.toml");
+$sample =~ s/^#   //mg;
+$sample =~ s/^# inert = false/inert = true/m or die 'no [delivery] in the sample';
+$delivery->{config} = $delivery->write_file('sample.toml', $sample);
+($code, $out, $err) = $delivery->worker('channel', 'list');
+is($code, 0, 'every key of the sample is known');
+is(join(' ', $out =~ /^ (\w+) +\| \w+ +\| yes/mg), 'customer_mail disk orders partner slack', 'and its channels are there');
 $delivery->sound('the end');
 $delivery->node->stop;
 done_testing();

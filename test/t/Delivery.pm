@@ -140,6 +140,17 @@ sub follow
 	return bless $worker, 'Delivery::Worker';
 }
 
+# Does something with the engine's clock standing still so many seconds from now, for sessions that begin meanwhile.
+sub later
+{
+	my ($self, $seconds, $what) = @_;
+	my $set = "DO \$\$ BEGIN EXECUTE format('ALTER DATABASE %I SET backfill.test_clock_seconds = %L', current_database(), extract(epoch FROM clock_timestamp()) + $seconds); END \$\$";
+	$self->sql($set);
+	my @result = $what->();
+	$self->sql('DO $$ BEGIN EXECUTE format($q$ALTER DATABASE %I RESET backfill.test_clock_seconds$q$, current_database()); END $$');
+	return @result;
+}
+
 sub wait_until
 {
 	my ($self, $sql) = @_;

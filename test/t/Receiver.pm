@@ -61,6 +61,17 @@ sub control
 	return;
 }
 
+# proxy.py: cuts the first connection whose client says that; when: before it arrives, or after it is answered.
+sub cut
+{
+	my ($self, $when, $text) = @_;
+	open(my $file, '>', "$self->{record}.new") or die "$self->{record}: $!";
+	print $file "$when $text 1\n";
+	close $file;
+	rename("$self->{record}.new", "$self->{record}.rule") or die "$self->{record}: $!";
+	return;
+}
+
 sub forget
 {
 	my ($self) = @_;

@@ -114,8 +114,9 @@ Sender::Turn Sender::turn() {
 
 void Sender::send_all(Claim claim) {
 	go_on_ = true;
-	while (!claim.messages.empty() && send_next(claim))
-		lease_until_ = claim.lease_until;
+	lease_until_ = claim.lease_until;
+	while (!claim.messages.empty() && send_next(claim)) {
+	}
 	if (!claim.messages.empty())
 		give_back(claim);
 	say_kept();
@@ -154,6 +155,7 @@ bool Sender::lease_lasts(Claim &claim) {
 		return true;
 	say_kept();
 	outbox_->heartbeat(claim);
+	lease_until_ = claim.lease_until;
 	return !claim.messages.empty();
 }
 

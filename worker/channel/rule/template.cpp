@@ -1,6 +1,6 @@
 #include "worker/channel/rule/template.hpp"
 
-#include <regex>
+#include <cctype>
 
 #include <kainjow/mustache.hpp>
 
@@ -17,9 +17,24 @@ namespace {
 // be printed are marked when the template is read.
 constexpr char printed = '?';
 
+// {{name}}, {{{name}}} and {{&name}}, but no other tag.
 std::string marked(std::string_view text) {
-	static const std::regex variable(R"(\{\{(\{|&)?\s*([A-Za-z0-9_.]))");
-	return std::regex_replace(std::string(text), variable, "{{$1?$2");
+	std::string result;
+	for (std::size_t i = 0; i < text.size();) {
+		if (text.substr(i, 2) != "{{") {
+			result += text[i++];
+			continue;
+		}
+		result += "{{";
+		i += 2;
+		if (i < text.size() && (text[i] == '{' || text[i] == '&'))
+			result += text[i++];
+		while (i < text.size() && text[i] == ' ')
+			++i;
+		if (i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_' || text[i] == '.'))
+			result += printed;
+	}
+	return result;
 }
 
 class Strict final : public mustache::context<std::string> {

@@ -63,7 +63,8 @@ ExitCode start(int argc, char **argv) {
 	Options options;
 	Invocation invocation;
 	add_options(app, options, invocation);
-	for (const auto add : {add_serve, add_run, add_replay, add_rehearse, add_deliver, add_channel, add_bind, add_runs, add_outbox, add_load_reports,
+	for (const auto add : {add_serve, add_run, add_replay, add_rehearse, add_deliver, add_channel, add_bind, add_status, add_runs, add_outbox, add_explain,
+	                       add_prove, add_doctor, add_load_reports,
 	                       add_report, add_completion, add_version})
 		add(app, invocation);
 	try {

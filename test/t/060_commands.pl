@@ -83,6 +83,31 @@ is((worker('outbox', 'requeue', '1', '--reason', 'after all'))[0], 0, 'outbox re
 is($node->safe_psql('postgres', 'SELECT state FROM backfill.outbox'), 'pending', 'it waits again');
 is((worker('outbox'))[0], 2, 'outbox alone: usage');
 
+# How things stand.
+like((worker('status', 'bt_leads'))[1], qr/^pipeline +bt_leads\n.*^last_state +succeeded\n.*^cron +no pg_cron\n/ms, 'status of one pipeline');
+like((worker('status', '-o', 'json'))[1], qr/^\{"pipeline":"bt_leads",.*^\{"pipeline":"odd",.*"open_alarms":/ms, 'status of all');
+($code, $out, $err) = worker('status', 'nothing');
+is($code, 1, 'status of a pipeline that does not exist');
+like($err, qr/pipeline "nothing" does not exist\nHINT:/, 'what to do');
+($code, $out) = worker('explain', 'bt_leads', '1', '-o', 'csv');
+like($out, qr/^step,update_web_status,done,skip,done,""\r$/m, 'explain: a step that is done');
+is((worker('explain', 'bt_leads', 'one'))[0], 1, 'a key that is none');
+($code, $out) = worker('prove', 'bt_leads', '--items', '5', '-o', 'csv');
+like("$code $out", qr/^0 .*^,proven(_in_part)?,2,/ms, 'prove: a pipeline that is safe to run twice');
+$node->safe_psql('postgres', q{
+	CREATE TABLE public.counted (id text PRIMARY KEY, n int);
+	SELECT backfill.create_pipeline('counts', 'SELECT id, at FROM public.sale WHERE at >= $1 AND at < $2', 'text', lookback => '3650 days', max_catchup => '3650 days');
+	SELECT backfill.add_step('counts', 'count_up', 'SELECT EXISTS (SELECT FROM public.counted c WHERE c.id = $1)',
+		'INSERT INTO public.counted AS c VALUES ($1, 1) ON CONFLICT (id) DO UPDATE SET n = c.n + 1')});
+($code, $out) = worker('prove', 'counts', '-o', 'csv');
+like("$code $out", qr/^1 .*^count_up,not_repeatable,.*^,not_proven,/ms, 'prove: one that is not, and the step');
+($code, $out) = worker('doctor', '-o', 'csv');
+like("$code $out", qr/^0 .*^roles,warn,[^\r]*SELECT backfill\.create_roles\(\);\r$/ms, 'doctor: a warning, with the statement that mends it');
+$node->safe_psql('postgres', q{CREATE ROLE poor; GRANT CREATE ON SCHEMA backfill TO poor; UPDATE backfill.pipeline SET owner = 'poor' WHERE name = 'counts'});
+($code, $out) = worker('doctor', '-o', 'csv');
+like("$code $out", qr/^1 .*^commands,fail,/ms, 'doctor: something fails');
+$node->safe_psql('postgres', q{UPDATE backfill.pipeline SET owner = current_user WHERE name = 'counts'});
+
 # A page.
 my $page = $node->data_dir . '/page.html';
 is((worker('report', '--html', $page))[0], 0, 'report');

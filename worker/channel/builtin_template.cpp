@@ -10,8 +10,10 @@ void add_slack_templates(rule::Templates &templates) {
 	              "{{#reasons.entries}}• {{name}}: {{value}}\n{{/reasons.entries}}");
 	templates.add("run_summary", "fallback", "{{pipeline}}: {{changed}} changed, {{failed}} failed of {{candidates}}");
 	const char *const fields = "{{#message.fields}}• {{name}}: {{value}}\n{{/message.fields}}";
-	templates.add("alarm", "text", std::string(":rotating_light: *{{message.title}}* · {{message.pipeline}}\n") + fields);
-	templates.add("alarm", "fallback", "{{message.title}}: {{message.pipeline}}");
+	templates.add("alarm", "text", ":rotating_light: *{{pipeline}}*: {{text}}");
+	templates.add("alarm", "fallback", "{{pipeline}}: {{text}}");
+	templates.add("recovered", "text", ":white_check_mark: *{{pipeline}}*: {{text}}");
+	templates.add("recovered", "fallback", "{{pipeline}}: {{text}}");
 	templates.add("default", "text", std::string("*{{message.title}}* · {{message.pipeline}}\n") + fields);
 	templates.add("default", "fallback", "{{message.title}}: {{message.pipeline}}");
 }
@@ -23,6 +25,10 @@ void add_mail_templates(rule::Templates &templates) {
 	              "{{candidates}} candidates, {{changed}} changed, {{unchanged}} unchanged, {{skipped}} skipped, {{failed}} failed "
 	              "({{newly_failed}} new)\n"
 	              "{{#reasons.entries}}  {{name}}: {{value}}\n{{/reasons.entries}}");
+	for (const char *const type : {"alarm", "recovered"}) {
+		templates.add(type, "subject", "{{pipeline}}: {{text}}");
+		templates.add(type, "text", "{{pipeline}}: {{text}}\n\nSELECT * FROM backfill.alarm_history WHERE alarm_id = {{alarm_id}};\n");
+	}
 	templates.add("default", "subject", "{{message.title}}");
 	templates.add("default", "text",
 	              "{{message.title}}\n\n{{#message.fields}}{{name}}: {{value}}\n{{/message.fields}}");

@@ -69,7 +69,7 @@ CALL backfill.run('steps_4') \g /dev/null
 SELECT backfill.drop_pipeline('steps_' || k) FROM generate_series(2, 4) k \g /dev/null
 
 -- The pipeline itself, and a run of it that met only some of the leads.
-SELECT bt.install_pipeline() \g /dev/null
+SELECT bt.install_pipeline(summary_to => 'slack:#lending-ops') \g /dev/null
 SELECT candidates FROM backfill.pipeline WHERE name = 'bt_leads' \gset
 SELECT backfill.alter_pipeline('bt_leads', candidates => demo.candidates(5)) \g /dev/null
 CALL backfill.run('bt_leads') \g /dev/null

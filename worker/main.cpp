@@ -18,8 +18,7 @@ using namespace backfill::worker;
 // Flags, then the environment, then the file, each for what the one before leaves open.
 struct Options {
 	std::string file;
-	log::Format format = log::Format::automatic;
-	log::Level level = log::Level::info;
+	std::string format, level; // empty: not given
 };
 
 const std::map<std::string, log::Format> formats{
@@ -35,9 +34,9 @@ void add_options(CLI::App &app, Options &options, Invocation &invocation) {
 	app.add_option("-o,--output", invocation.output, "How results are printed: table, json or csv")
 		->envname("PG_BACKFILL_OUTPUT")->type_name("FORMAT")->check(CLI::IsMember({"table", "json", "csv"}));
 	app.add_option("--log-format", options.format, "auto (text on a terminal, JSON lines otherwise), text or json")
-		->envname("PG_BACKFILL_LOG_FORMAT")->type_name("FORMAT")->transform(CLI::Transformer(formats, CLI::ignore_case));
+		->envname("PG_BACKFILL_LOG_FORMAT")->type_name("FORMAT")->check(CLI::IsMember(&formats));
 	app.add_option("--log-level", options.level, "debug, info, warning or error")
-		->envname("PG_BACKFILL_LOG_LEVEL")->type_name("LEVEL")->transform(CLI::Transformer(levels, CLI::ignore_case))
+		->envname("PG_BACKFILL_LOG_LEVEL")->type_name("LEVEL")->check(CLI::IsMember(&levels))
 		->each([&invocation](const std::string &) { invocation.log_level_given = true; });
 }
 
@@ -46,10 +45,27 @@ ExitCode complain(ExitCode code, const char *message) {
 	return code;
 }
 
+// [log]: what neither a flag nor the environment says.
+template <class Word>
+Word word_of(Section &section, const std::string &key, const std::map<std::string, Word> &words, const std::string &given, Word otherwise) {
+	const auto text = section.text(key);
+	if (text && !words.contains(*text))
+		section.refuse(key, "has to be one of those that --log-" + key + " takes");
+	return !given.empty() ? words.at(given) : text ? words.at(*text) : otherwise;
+}
+
+void open_log(Invocation &invocation, const Options &options) {
+	Section section = invocation.configuration.section("log");
+	const log::Format format = word_of(section, "format", formats, options.format, log::Format::automatic);
+	const log::Level level = word_of(section, "level", levels, options.level, log::Level::info);
+	section.finish();
+	log::open(format, level);
+}
+
 ExitCode run(Invocation &invocation, const Options &options) {
 	if (!options.file.empty())
 		invocation.configuration = Configuration::read(options.file);
-	log::open(options.format, options.level);
+	open_log(invocation, options);
 	stop::catch_signals();
 	return invocation.action();
 }
@@ -64,8 +80,7 @@ ExitCode start(int argc, char **argv) {
 	Invocation invocation;
 	add_options(app, options, invocation);
 	for (const auto add : {add_serve, add_run, add_replay, add_rehearse, add_deliver, add_channel, add_bind, add_status, add_runs, add_outbox, add_explain,
-	                       add_prove, add_doctor, add_load_reports,
-	                       add_report, add_completion, add_version})
+	                       add_prove, add_doctor, add_load_reports, add_report, add_completion, add_version})
 		add(app, invocation);
 	try {
 		app.parse(argc, argv);

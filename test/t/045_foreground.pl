@@ -61,7 +61,7 @@ query(q{SELECT backfill.alter_pipeline('driven', delivery_max_age => '2 days');
 		'WITH told AS (INSERT INTO output SELECT $$tell$$, unnest($1)) SELECT backfill.emit($$webhook:$$ || id, $$made$$, $${"secret": "s3cret"}$$, $$webhook$$, id::text) FROM item WHERE id = ANY ($1)')});
 ($code, $out) = foreground('rehearse', 'driven', '-o', 'csv');
 is($code, 0, 'rehearse');
-like($out, qr/message,made,.*send.*,3\b/, 'rehearse: what it would send') or diag $out;
+like($out, qr/^message,webhook made,send,new,3\r$/m, 'rehearse: what it would send') or diag $out;
 like((foreground('rehearse', 'driven', '--messages', '-o', 'json'))[1], qr/"recipient":"webhook:1".*s3cret/, 'rehearse: the messages themselves');
 is(query('SELECT (SELECT count(*) FROM output), (SELECT count(*) FROM backfill.run), (SELECT count(*) FROM backfill.message)'), '0|0|0', 'rehearse: nothing stays');
 
@@ -83,12 +83,16 @@ query('DELETE FROM output');
 ($code, $out, $err) = foreground('replay', 'driven', @range, '--deliver');
 like($err, qr/^this replay will send 0 messages\n/, 'nothing is sent twice');
 is($code, 0, 'and nothing was suppressed');
+# With the keys of old messages went the right to tell anything for their windows.
 query(q{DELETE FROM output; DELETE FROM backfill.undelivered; DELETE FROM backfill.delivery; DELETE FROM backfill.emission; DELETE FROM backfill.message;
+	SELECT backfill.set_retention('driven', details => '20 days', history => '30 days'); UPDATE backfill.retention SET messages_before = date_trunc('day', now()) - interval '5 days';
 	UPDATE item SET arrived_at = now() - interval '9 days'});
-my @old = map { query("SELECT to_char(now() AT TIME ZONE 'UTC' - interval '$_ days', 'YYYY-MM-DD')") } 9, 8;
-($code, $out, $err) = foreground('replay', 'driven', '--from', $old[0], '--to', $old[1], '--deliver');
-like($err, qr/^this replay will send 0 messages\n/, 'too old to be sent');
+@range = map { query("SELECT to_char(now() AT TIME ZONE 'UTC' - interval '$_ days', 'YYYY-MM-DD')") } 9, 8;
+($code, $out, $err) = foreground('replay', 'driven', '--from', $range[0], '--to', $range[1], '--deliver');
+like($err, qr/^this replay will send 0 messages\n/, 'what is older than what is kept: it says so');
+is(query('SELECT state, reason, count(*) FROM backfill.outbox GROUP BY state, reason'), 'suppressed|purged|3', 'nobody knows what was sent');
 is($code, 5, 'sending was asked for, and all was suppressed');
+query('DELETE FROM backfill.delivery; DELETE FROM backfill.emission; DELETE FROM backfill.message');
 query(q{SELECT backfill.drop_step('driven', 'tell')});
 
 # How far it is: lines for a program, a bar on a terminal.

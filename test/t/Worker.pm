@@ -88,8 +88,8 @@ sub text
 sub events
 {
 	my ($self, $event) = @_;
-	my @lines = map { JSON::PP::decode_json($_) } grep { /^\{.*\}\n\z/ } $self->text('log') =~ /^(.*\n)/mg;
-	return grep { !defined $event || $_->{event} eq $event } @lines;
+	my $one = defined $event ? qr/^(\{.*"event":"\Q$event\E".*\}\n)/m : qr/^(\{.*\}\n)/m;
+	return map { JSON::PP::decode_json($_) } $self->text('log') =~ /$one/g;
 }
 
 # Until its log has enough of these; enough: how many, or a sub that says so of all of them.

@@ -105,7 +105,7 @@ SANITIZERS = thread address
 define sanitized_worker
 build/$(1)/%.o: %.cpp Makefile
 	@$$(MKDIR_P) $$(@D)
-	$$(CXX) $$(WORKER_CFLAGS) -O1 -fno-omit-frame-pointer -fsanitize=$(1) -c -o $$@ $$<
+	$$(CXX) $$(WORKER_CFLAGS) -O1 -g0 -fno-omit-frame-pointer -fsanitize=$(1) -c -o $$@ $$<
 build/$(1)/$(WORKER): $$(patsubst %.cpp,build/$(1)/%.o,$$(CORE_SRCS) $$(WORKER_SRCS))
 	$$(CXX) -fsanitize=$(1) -o $$@ $$^ $$(WORKER_LIBS)
 -include $$(patsubst %.cpp,build/$(1)/%.d,$$(CORE_SRCS) $$(WORKER_SRCS))

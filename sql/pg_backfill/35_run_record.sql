@@ -102,13 +102,19 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._begin_live_run(integer, text) IS 'creates a live run that starts now in this session';
 
+-- Each holder has a new token. A replay is driven until somebody cancels it: no later run would do what it left.
+CREATE FUNCTION backfill._keeps_crashing(r backfill.run) RETURNS boolean
+	LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+	RETURN r.mode = 'live' AND r.lease_token >= 5;
+COMMENT ON FUNCTION backfill._keeps_crashing(backfill.run) IS 'whether a run whose holder is gone has had so many that it is not to have another';
+
 -- Who drives what was requested takes a crashed run up where it was. Who calls a live run does what a crashed one left,
 -- so that one is closed; and so is one that keeps crashing.
 CREATE FUNCTION backfill._free_crashed_runs(pipeline_id integer, resume boolean) RETURNS void
 	LANGUAGE sql SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH crashed AS (
-		SELECT r.run_id, r.mode = 'replay' OR (resume AND r.lease_token < 5) AS goes_on
+		SELECT r.run_id, r.mode = 'replay' OR (resume AND NOT backfill._keeps_crashing(r)) AS goes_on
 		FROM backfill.run r
 		WHERE r.pipeline_id = _free_crashed_runs.pipeline_id AND r.state = 'running' AND backfill._has_lapsed(r.lease_until)
 		FOR UPDATE)

@@ -16,7 +16,7 @@ COMMENT ON FUNCTION backfill._refuse_holder(bigint) IS 'what a holder with an ol
 -- what a replay makes of a live run's item is silent. A run whose former holder is still at a batch has its turn later.
 CREATE FUNCTION backfill.claim_run(pipelines text[] DEFAULT NULL, wanted bigint DEFAULT NULL, lease interval DEFAULT '1 minute')
 	RETURNS TABLE (run_id bigint, token bigint, pipeline text, mode text, window_from timestamptz, window_to timestamptz, resume_after text,
-		counted bigint, taken_over boolean)
+		counted bigint, taken_over boolean, rate double precision, batch_limit integer)
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
@@ -30,6 +30,10 @@ BEGIN
 	END IF;
 	PERFORM pg_advisory_xact_lock(backfill._run_lock(0));
 	moment := backfill._clock();
+	UPDATE backfill.run q SET state = 'crashed', lease_until = NULL, finished_at = moment
+	FROM backfill.pipeline p
+	WHERE p.pipeline_id = q.pipeline_id AND (pipelines IS NULL OR p.name = ANY (pipelines))
+		AND q.state = 'running' AND backfill._has_lapsed(q.lease_until) AND backfill._keeps_crashing(q);
 	FOR r IN
 		SELECT q.run_id, q.state, q.lease_token, p.name FROM backfill.run q JOIN backfill.pipeline p USING (pipeline_id)
 		WHERE p.enabled AND (pipelines IS NULL OR p.name = ANY (pipelines)) AND (wanted IS NULL OR q.run_id = wanted)
@@ -43,12 +47,12 @@ BEGIN
 		SET state = 'running', started_at = coalesce(q.started_at, moment), lease_token = q.lease_token + 1, lease_until = moment + lease
 		WHERE q.run_id = r.run_id AND q.state = r.state AND q.lease_token = r.lease_token
 		RETURNING q.run_id, q.lease_token, r.name, q.mode, q.window_from, q.window_to, q.resume_after,
-			q.changed + q.unchanged + q.skipped + q.failed, r.state = 'running';
+			q.changed + q.unchanged + q.skipped + q.failed, r.state = 'running', q.rate, q.batch_limit;
 		EXIT WHEN FOUND;
 	END LOOP;
 END $$;
 COMMENT ON FUNCTION backfill.claim_run(text[], bigint, interval) IS
-	'the run to drive next, as this caller''s: one that waits, live ones first, or one whose holder has been silent for longer than its lease, to go on where it was; no row: none';
+	'the run to drive next, as this caller''s: one that waits, live ones first, or one whose holder has been silent for longer than its lease, to go on where it was; no row: none; a live run that has lost five holders ends as crashed';
 
 -- A batch is the range (after, upto] of keys. Batches end in any order; what is done beyond the first gap is kept aside,
 -- so that no item is counted twice by whoever goes on.
@@ -144,7 +148,8 @@ COMMENT ON FUNCTION backfill._run_limits(bigint) IS 'items a second and items a 
 
 -- Asked every second; writes only when there is something to write.
 CREATE FUNCTION backfill.heartbeat_run(run_id bigint, token bigint, lease interval DEFAULT '1 minute', candidates bigint DEFAULT NULL, done jsonb DEFAULT NULL,
-	pipelines text[] DEFAULT NULL, OUT state text, OUT rate double precision, OUT batch_limit integer, OUT live_waits boolean)
+	pipelines text[] DEFAULT NULL, work_share double precision DEFAULT NULL, check_ms double precision DEFAULT NULL,
+	work_ms double precision DEFAULT NULL, OUT state text, OUT rate double precision, OUT batch_limit integer, OUT live_waits boolean)
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
@@ -158,10 +163,12 @@ BEGIN
 		RETURN;
 	END IF;
 	state := r.state;
-	IF state = 'running' AND (r.lease_until < moment + lease * 0.7 OR heartbeat_run.candidates > r.candidates OR done <> '[]') THEN
+	IF state = 'running' AND (r.lease_until < moment + lease * 0.7 OR heartbeat_run.candidates > r.candidates OR done <> '[]' OR heartbeat_run.check_ms IS NOT NULL) THEN
 		UPDATE backfill.run q
 		SET lease_until = moment + lease, candidates = greatest(q.candidates, heartbeat_run.candidates),
-			counted_at = CASE WHEN heartbeat_run.candidates IS NULL THEN q.counted_at ELSE moment END
+			counted_at = CASE WHEN heartbeat_run.candidates IS NULL THEN q.counted_at ELSE moment END,
+			work_share = coalesce(heartbeat_run.work_share, q.work_share), check_ms = coalesce(heartbeat_run.check_ms, q.check_ms),
+			work_ms = coalesce(heartbeat_run.work_ms, q.work_ms)
 		WHERE q.run_id = r.run_id AND q.lease_token = token AND q.state = 'running';
 		IF NOT FOUND THEN
 			state := 'lost';
@@ -175,8 +182,8 @@ BEGIN
 		WHERE q.state = 'requested' AND q.mode = 'live' AND p.enabled AND (pipelines IS NULL OR p.name = ANY (pipelines))
 			AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.pipeline_id = q.pipeline_id AND o.run_id NOT IN (q.run_id, r.run_id) AND o.state = 'running' AND NOT backfill._has_lapsed(o.lease_until)));
 END $$;
-COMMENT ON FUNCTION backfill.heartbeat_run(bigint, bigint, interval, bigint, jsonb, text[]) IS
-	'keeps a run its holder''s and says what somebody wants of it: state running, paused, cancelled, or lost to another holder; done: [[after, upto, items], ...] that lacked nothing; live_waits: a replay might let a live run pass';
+COMMENT ON FUNCTION backfill.heartbeat_run(bigint, bigint, interval, bigint, jsonb, text[], double precision, double precision, double precision) IS
+	'keeps a run its holder''s and says what somebody wants of it: state running, paused, cancelled, or lost to another holder; done: [[after, upto, items], ...] that lacked nothing; live_waits: a replay might let a live run pass; work_share, check_ms and work_ms are what run_progress tells';
 
 CREATE FUNCTION backfill.finish_run(run_id bigint, token bigint, state text, sqlstate text DEFAULT NULL, error text DEFAULT NULL,
 	candidates bigint DEFAULT NULL, done jsonb DEFAULT NULL, impure_step text DEFAULT NULL)

@@ -56,7 +56,7 @@ BEGIN
 	GRANT EXECUTE ON FUNCTION backfill.claim_run(text[], bigint, interval), backfill.run_candidates(bigint, bigint, text, integer, boolean),
 		backfill.check_batch(bigint, bigint, text[], timestamptz[]),
 		backfill.run_batch(bigint, bigint, text, text, bigint, text[], timestamptz[], integer[], text),
-		backfill.heartbeat_run(bigint, bigint, interval, bigint, jsonb, text[]),
+		backfill.heartbeat_run(bigint, bigint, interval, bigint, jsonb, text[], double precision, double precision, double precision),
 		backfill.finish_run(bigint, bigint, text, text, text, bigint, jsonb, text),
 		backfill.release_run(bigint, bigint, jsonb), backfill.keep_house(text), backfill.pressure()
 		TO backfill_worker, backfill_operator;

@@ -164,6 +164,37 @@ SET client_min_messages = error;
 CALL backfill.run_requested('driven');
 SELECT DISTINCT sqlstate, message FROM backfill.step_event e WHERE run_id = 7009;
 
+-- What the holder is told of rate and batch, and what it says of its speed, for run_progress.
+SELECT backfill.request_run('driven') AS timed \gset
+SELECT backfill.set_rate(:timed, 20), backfill.set_batch(:timed, 7);
+SELECT run_id = :timed AS claimed, token, rate, batch_limit FROM backfill.claim_run();
+SELECT candidates, work_share, eta IS NULL AS unknown FROM backfill.run_progress WHERE run_id = :timed;
+SELECT state, rate, batch_limit FROM backfill.heartbeat_run(:timed, 1, candidates => 1000, work_share => 0.5, check_ms => 2, work_ms => 10);
+SELECT candidates, remaining, work_share, check_ms, work_ms, extract(epoch FROM eta - counted_at) AS seconds, extract(epoch FROM eta_latest - counted_at) AS most
+FROM backfill.run_progress WHERE run_id = :timed;
+SELECT backfill.set_rate(:timed, NULL);
+SELECT rate FROM backfill.heartbeat_run(:timed, 1, candidates => 1000);
+SELECT work_share, check_ms, work_ms, extract(epoch FROM eta - counted_at) AS seconds FROM backfill.run_progress WHERE run_id = :timed;
+
+-- A live run that has lost five holders gets no sixth, and what it left is the next one's; a replay goes on.
+CREATE FUNCTION lose(run bigint, upto integer) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
+BEGIN
+	FOR n IN 1 .. upto LOOP
+		PERFORM at_time(backfill._clock() + interval '2 minutes');
+		RETURN QUERY SELECT c.token FROM backfill.claim_run(wanted => run) c;
+	END LOOP;
+END $$;
+SELECT lose(:timed, 4);
+SELECT at_time(backfill._clock() + interval '2 minutes');
+SELECT run_id FROM backfill.claim_run('{other}');
+SELECT state, lease_token FROM backfill.run WHERE run_id = :timed;
+SELECT run_id FROM backfill.claim_run();
+SELECT state, lease_token, finished_at = backfill._clock() AS just_now FROM backfill.run WHERE run_id = :timed;
+SELECT run_id AS again FROM backfill.replay('driven', '2026-11-08', '2026-11-09') \gset
+SELECT lose(:again, 6);
+SELECT state, lease_token FROM backfill.run WHERE run_id = :again;
+SELECT state IS NOT NULL AS ended FROM backfill.finish_run(:again, 6, 'cancelled') f, backfill.run r WHERE r.run_id = :again;
+
 SELECT * FROM backfill.check_invariants();
 SELECT backfill.drop_pipeline('driven');
 DROP SCHEMA drive CASCADE;

@@ -1,9 +1,11 @@
-# pg_cron ticks: it asks for a run, a worker drives it, the leads move, and one message waits for Slack. The next tick is
-# silent.
+# pg_cron ticks: it asks for a run, a worker drives it, the leads move, and Slack gets one message. The next tick is silent.
 use strict;
 use warnings FATAL => 'all';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use HTTP::Tiny;
+use MIME::Base64;
+use Receiver;
 use Test::More;
 use Worker;
 
@@ -57,22 +59,55 @@ is($node->safe_psql('postgres', q{SELECT count(*) FROM cron.job}), '1', 'and so 
 my @there = ('-d', $node->connstr('postgres'));
 is((worker('load-reports', @there, '--with-leads', 'test/data/reports/s01_baseline.json'))[0], 0, 'a report arrives');
 is($node->safe_psql('postgres', 'SELECT status FROM bt.lead'), 'initiated', 'its lead');
-my $worker = Worker->start({}, 'serve', '--log-format', 'json', '-d', $node->connstr('postgres') . ' user=driver');
+my $slack = Receiver->http;
+my $folder = PostgreSQL::Test::Utils::tempdir();
+my $port = PostgreSQL::Test::Cluster::get_free_port();
+append_to_file("$folder/hook", $slack->url('/services/T0/B0/hook') . "\n");
+append_to_file("$folder/worker.toml", <<"TOML");
+[http]
+listen = "127.0.0.1:$port"
+[delivery]
+binding_file = "$folder/binding"
+poll_seconds = 0.1
+[channel.slack]
+kind = "slack"
+secret_file = "$folder/hook"
+allow_private = true
+allow_plain = true
+TOML
+my @as_worker = ('-c', "$folder/worker.toml", '-d', $node->connstr('postgres') . ' user=driver');
+is((worker('bind', @as_worker))[0], 0, 'the worker is bound to this database');
+my $worker = Worker->start({}, 'serve', '--log-format', 'json', @as_worker);
 $worker->wait_for('worker_started');
 $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM backfill.run WHERE state = 'succeeded' AND changed > 0}) or die 'no tick';
 is($node->safe_psql('postgres', 'SELECT status FROM bt.lead'), 'options_ready', 'a tick, and the lead has moved');
 is($node->safe_psql('postgres', q{SELECT mode, requested_by, candidates, changed FROM backfill.run}), 'live|operator|1|1', 'by the run that pg_cron asked for');
 my $messages = q{SELECT message_type, channel, state FROM backfill.outbox WHERE recipient LIKE 'slack:%'};
-is($node->safe_psql('postgres', $messages), 'run_summary_1|slack|pending', 'one message for Slack');
+my ($request) = $slack->wait_for(sub { @_ > 0 });
+is($request->{path}, '/services/T0/B0/hook', 'Slack is told');
+like(decode_base64($request->{body_base64}), qr/"text":"bt_leads: 1 changed, 0 failed of 1"/, 'what it is told');
+$node->poll_query_until('postgres', q{SELECT state = 'sent' FROM backfill.outbox WHERE recipient LIKE 'slack:%'}) or die 'not sent';
+is($node->safe_psql('postgres', $messages), 'run_summary_1|slack|sent', 'one message for Slack');
 $node->poll_query_until('postgres', q{SELECT count(*) FILTER (WHERE state = 'succeeded') > 1 FROM backfill.run}) or die 'no other tick';
 is($node->safe_psql('postgres', q{SELECT changed, failed FROM backfill.run ORDER BY run_id OFFSET 1 LIMIT 1}), '0|0', 'the next tick changes nothing');
-is($node->safe_psql('postgres', $messages), 'run_summary_1|slack|pending', 'and is silent');
+is($node->safe_psql('postgres', $messages), 'run_summary_1|slack|sent', 'and is silent');
+my ($metrics, $both) = ('', qr/^pg_backfill_runs_total\{pipeline="bt_leads",state="succeeded"\} 2$/m);
+for (1 .. 1000)
+{
+	$metrics = HTTP::Tiny->new->get("http://127.0.0.1:$port/metrics")->{content};
+	last if $metrics =~ $both;
+}
+like($metrics, $both, 'it counts both runs');
+like($metrics, qr/^pg_backfill_deliveries_total\{channel="slack",status="sent"\} 1$/m, 'and one delivery');
 
 ($out, $err) = psql('postgres', q{SELECT backfill.unschedule('bt_leads'); SELECT backfill.unschedule('bt_leads')}, 'operator');
 is($err, '', 'unscheduled, twice');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM cron.job}), '0', 'no job is left');
 is($node->safe_psql('postgres', 'SELECT * FROM backfill.check_invariants()'), '', 'what must hold holds');
-is($worker->stop, 0, 'the worker stops');
+is($worker->stop, 0, 'the worker stops, with all it does at once');
+# What was pending would have been sent while it stopped.
+is(scalar($slack->requests), 1, 'Slack got one message in all');
+$slack->stop;
 
 # Without pg_cron.
 $node->safe_psql('postgres', 'DROP EXTENSION pg_cron');

@@ -82,7 +82,7 @@ $worker->wait_for('worker_started');
 fresh($node, 10);
 is(settled($node, request($node)), 'succeeded', 'the sample with all of its keys');
 is($worker->stop, 0, 'the sample: it stops');
-for my $key (qw(connections pipelines listen poll_seconds lease_seconds shutdown_seconds narrate max_replica_lag_seconds max_lock_wait_seconds))
+for my $key (qw(connections pipelines listen poll_seconds lease_seconds shutdown_seconds narrate progress_seconds max_replica_lag_seconds max_lock_wait_seconds))
 {
 	ok(delete $in_sample{$key}, "$key is in the sample");
 }

@@ -138,6 +138,60 @@ for my $case ([ 'before', 'claim_deliveries' ], [ 'after', 'claim_deliveries' ],
 	}
 }
 $delivery->sound('cut connections');
+
+# A claim that takes long is prolonged in time, before each message that it might not last for. Killed right after that,
+# nobody knows of the two that were not begun: the hold of a claim is all that is known of it.
+my $slow = "timeout_seconds = 0.5\nlease_seconds = 1.5\nbatch = 3\n";
+for my $unknown (qw(retry hold))
+{
+	for my $killed (1, 0)
+	{
+		configure($unknown, $slow);
+		$receiver->control({ action => 'hang' });
+		three();
+		my $name = "$unknown: a claim that takes long" . ($killed ? ', killed when it was prolonged' : '');
+		{
+			local $ENV{PG_BACKFILL_FAILPOINT} = $killed ? 'heartbeat' : '';
+			is(($delivery->deliver)[0], $killed ? -9 : 1, $name);
+		}
+		$delivery->later(3600, sub { $delivery->deliver }) if $killed;
+		is(states(), $unknown eq 'retry' ? "sent|\nsent|\nsent|" : $killed ? "unknown|timeout\nunknown|lease_expired\nunknown|lease_expired" : "unknown|timeout\nsent|\nsent|",
+			'... nothing is lost');
+		is(received(), $unknown eq 'retry' ? '1..2' : $killed ? '0..1' : '1..1', '... what the receiver got');
+	}
+}
+
+# What is somebody else's by the time that it is prolonged is not sent.
+configure('retry', "timeout_seconds = 6\nlease_seconds = 18\nbatch = 3\n");
+$receiver->control({ action => 'hang' });
+three();
+my $slow_worker = $delivery->follow;
+$receiver->wait_for(sub { @_ == 1 });
+$delivery->sql('UPDATE backfill.undelivered SET token = token + 1000 WHERE message_id = (SELECT max(message_id) FROM backfill.message)');
+$slow_worker->wait_for_word(qr/claim_lost/);
+$delivery->wait_until("count(*) = 2 FROM backfill.outbox WHERE state = 'sent' AND $recent");
+is($slow_worker->stop, 0, 'a claim that was lost: the worker goes on');
+is(received(), '0..2', '... and does not send what is not its own');
+$delivery->later(3600, sub { $delivery->deliver });
+is(states(), "sent|\nsent|\nsent|", '... the next claim of it does');
+$delivery->sound('slow claims');
+
+# Killed between a file that is written aside and its name: whoever looks at the folder sees whole files only.
+my $folder = PostgreSQL::Test::Utils::tempdir();
+$delivery->configure("[channel.disk]\nkind = \"file\"\ndirectory = \"$folder\"\n");
+$delivery->tell(map { { recipient => 'file:there%', channel => 'disk' } } 1 .. 3);
+{
+	local $ENV{PG_BACKFILL_FAILPOINT} = 'written_aside:2';
+	is(($delivery->deliver)[0], -9, 'killed when a file was written aside');
+}
+is(scalar(my @first = glob("$folder/*/*.json")), 1, '... the one before is there');
+is(scalar(my @aside = glob("$folder/*/.*.part")), 1, '... and the one aside is no file yet');
+$delivery->later(3600, sub { $delivery->deliver });
+is(states(), "sent|\nsent|\nsent|", '... all are sent');
+is(join(' ', map { slurp_file($_) } sort glob("$folder/*/*.json")),
+	$delivery->sql("SELECT string_agg(payload::text, ' ' ORDER BY recipient || '/' || receiver_key) FROM backfill.message WHERE $recent"), '... and whole');
+is(join(' ', glob("$folder/*/.*.part")), '', '... and nothing is left aside');
+$delivery->sound('files');
 $receiver->stop;
 $node->stop;
 done_testing();

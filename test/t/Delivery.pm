@@ -115,7 +115,7 @@ sub target
 sub command
 {
 	my ($self, @arguments) = @_;
-	return ('pg_backfill', @arguments, '--dbname', $self->target, '--config', $self->{config}, '--log-format', 'text');
+	return ($ENV{PG_BACKFILL} // 'pg_backfill', @arguments, '--dbname', $self->target, '--config', $self->{config}, '--log-format', 'text');
 }
 
 # Exit code, standard output and error of the program.

@@ -83,8 +83,14 @@ sub requests
 {
 	my ($self) = @_;
 	open(my $file, '<:raw', $self->{record}) or die "$self->{record}: $!";
-	# A line that is just being written is none yet.
-	return map { decode_json($_) } grep { /\n\z/ } <$file>;
+	seek($file, $self->{read} //= 0, 0) or die "$self->{record}: $!";
+	while (my $line = <$file>)
+	{
+		last unless $line =~ /\n\z/;    # it is just being written
+		push @{ $self->{requests} }, decode_json($line);
+		$self->{read} += length $line;
+	}
+	return @{ $self->{requests} // [] };
 }
 
 sub wait_for
@@ -103,6 +109,7 @@ sub forget_requests
 {
 	my ($self) = @_;
 	truncate($self->{record}, 0) or die "$self->{record}: $!";
+	delete @$self{qw(read requests)};
 	return;
 }
 

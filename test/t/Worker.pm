@@ -58,15 +58,20 @@ sub wait
 	return $self->{status} unless defined $self->{pid};
 	for (1 .. 100 * ($seconds // $PostgreSQL::Test::Utils::timeout_default))
 	{
-		if (waitpid($self->{pid}, POSIX::WNOHANG()) > 0)
-		{
-			$self->{status} = $?;
-			delete $self->{pid};
-			return $self->{status};
-		}
+		return $self->{status} if $self->has_ended;
 		usleep(10_000);
 	}
 	return;
+}
+
+sub has_ended
+{
+	my ($self) = @_;
+	return 1 unless defined $self->{pid};
+	return 0 unless waitpid($self->{pid}, POSIX::WNOHANG()) > 0;
+	$self->{status} = $?;
+	delete $self->{pid};
+	return 1;
 }
 
 # SIGTERM; the wait status.
@@ -83,18 +88,21 @@ sub text
 sub events
 {
 	my ($self, $event) = @_;
-	my @lines = map { JSON::PP::decode_json($_) } grep { /^\{.*\}\n\z/ } $self->text('log') =~ /^(.*\n)/mg;
-	return grep { !defined $event || $_->{event} eq $event } @lines;
+	my $one = defined $event ? qr/^(\{.*"event":"\Q$event\E".*\}\n)/m : qr/^(\{.*\}\n)/m;
+	return map { JSON::PP::decode_json($_) } $self->text('log') =~ /$one/g;
 }
 
-# Until its log has enough of these.
+# Until its log has enough of these; enough: how many, or a sub that says so of all of them.
 sub wait_for
 {
 	my ($self, $event, $enough) = @_;
+	$enough //= 1;
 	for (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
 	{
+		my $has_ended = $self->has_ended;
 		my @events = $self->events($event);
-		return @events if @events >= ($enough // 1);
+		return @events if ref $enough ? $enough->(@events) : @events >= $enough;
+		last if $has_ended;
 		usleep(10_000);
 	}
 	die "the worker did not tell of $event:\n" . $self->text('log');

@@ -1,4 +1,5 @@
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <linux/fs.h>
@@ -71,6 +72,17 @@ bool has_content(int directory, const std::string &name, std::string_view bytes)
 	return file.is_open() && std::string_view(found.data(), length) == bytes;
 }
 
+// What an attempt that died has written aside. Whoever did is gone, or will be refused: its token is older.
+void remove_leftovers(const std::filesystem::path &folder, const Message &message) {
+	const std::string begin = "." + message.key + ".";
+	std::error_code failure;
+	for (std::filesystem::directory_iterator at(folder, failure), end; !failure && at != end; at.increment(failure)) {
+		const std::string name = at->path().filename();
+		if (name.starts_with(begin) && name.ends_with(".part") && std::atoll(name.c_str() + begin.size()) < message.token)
+			unlink(at->path().c_str());
+	}
+}
+
 class File final : public Channel {
 public:
 	explicit File(const Settings &settings) : settings_(settings) {}
@@ -86,6 +98,8 @@ public:
 		const Descriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 		if (!directory.is_open())
 			return nothing_left(errno);
+		if (message.attempt > 1)
+			remove_leftovers(path, message);
 		const std::string aside = part_name(message), name = message.key + settings_.suffix;
 		if (const int error = write_aside(directory.number(), aside, content); error != 0) {
 			unlinkat(directory.number(), aside.c_str(), 0);

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "worker/command/output.hpp"
 #include "worker/command/session.hpp"
 #include "worker/log.hpp"
 #include "worker/stop.hpp"
@@ -26,7 +27,8 @@ std::string state_of(Connection &control, long long run_id) {
 } // namespace
 
 Foreground::Foreground(Invocation &invocation)
-	: target_(invocation.target), settings_(read_driver_settings(invocation.configuration)), runs_(target_, settings_) {
+	: invocation_(invocation), target_(invocation.target), settings_(read_driver_settings(invocation.configuration)),
+	  runs_(target_, settings_), progress_(settings_.progress_seconds) {
 	// A bar and a line for each step do not go together.
 	if (isatty(STDERR_FILENO) != 0 && !invocation.log_level_given)
 		log::least(log::Level::warning);
@@ -83,27 +85,41 @@ void Foreground::wait_for_others(Connection &control, const std::string &state, 
 }
 
 ExitCode Foreground::report(Connection &control, long long run_id) {
-	const Row row = control
-						.query("SELECT state, changed, unchanged, skipped, failed, newly_failed, coalesce(error, ''), pipeline,"
-	                           " (SELECT coalesce(json_agg(json_build_object('step', c.step, 'status', c.status, 'reason', c.reason,"
-	                           " 'items', c.items)), '[]') FROM backfill.run_step_count c WHERE c.run_id = h.run_id)"
-	                           " FROM backfill.run_history h WHERE h.run_id = $1",
-	                           {std::to_string(run_id)})
-						.at(0);
-	core::Tally tally;
-	std::size_t column = 1;
-	for (const core::ItemResult result :
-	     {core::ItemResult::changed, core::ItemResult::unchanged, core::ItemResult::skipped, core::ItemResult::failed})
-		tally.count_result(result, std::stoll(row.at(column++).value()));
-	tally.count_new_failures(std::stoll(row.at(column).value()));
-	add_step_counts(tally, row.at(8).value());
-	const std::string state = row.at(0).value(), error = row.at(6).value();
-	std::printf("%s run %lld %s: %s%s%s\n", row.at(7)->c_str(), run_id, state.c_str(), tally.line().c_str(), error.empty() ? "" : "; ",
-	            error.c_str());
+	Table run = control.table("SELECT h.run_id, h.pipeline, h.mode, h.state, h.window_from, h.window_to, h.candidates, h.changed, h.unchanged,"
+	                          " h.skipped, h.failed, h.newly_failed, (SELECT coalesce(json_agg(json_build_object('step', c.step,"
+	                          " 'status', c.status, 'reason', c.reason, 'items', c.items)), '[]') FROM backfill.run_step_count c"
+	                          " WHERE c.run_id = h.run_id) AS step_counts, h.error FROM backfill.run_history h WHERE h.run_id = $1",
+	                          {std::to_string(run_id)});
+	const Row row = run.rows.at(0);
+	if (invocation_.output == "table")
+		print_tally(row);
+	told_.columns = std::move(run.columns);
+	told_.types = std::move(run.types);
+	told_.rows.push_back(row);
+	const std::string state = row.at(3).value();
 	if (is_open(state) || state == "paused")
 		std::fprintf(stderr, "HINT:  It goes on where it is when a worker serves, or with CALL backfill.run_requested;"
 		                     " SELECT backfill.cancel_run(%lld) ends it.\n", run_id);
-	return state == "succeeded" && tally.items(core::ItemResult::failed) == 0 ? ExitCode::done : ExitCode::some_failed;
+	return state == "succeeded" && row.at(10) == "0" ? ExitCode::done : ExitCode::some_failed;
+}
+
+void Foreground::print_tally(const Row &run) const {
+	core::Tally tally;
+	std::size_t column = 7;
+	for (const core::ItemResult result :
+	     {core::ItemResult::changed, core::ItemResult::unchanged, core::ItemResult::skipped, core::ItemResult::failed})
+		tally.count_result(result, std::stoll(run.at(column++).value()));
+	tally.count_new_failures(std::stoll(run.at(column++).value()));
+	add_step_counts(tally, run.at(column++).value());
+	const std::string error = run.at(column).value_or("");
+	std::printf("%s run %s %s: %s%s%s\n", run.at(1)->c_str(), run.at(0)->c_str(), run.at(3)->c_str(), tally.line().c_str(),
+	            error.empty() ? "" : "; ", error.c_str());
+	std::fflush(stdout);
+}
+
+void Foreground::print() const {
+	if (invocation_.output != "table")
+		print_table(invocation_, told_);
 }
 
 } // namespace backfill::worker

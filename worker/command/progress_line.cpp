@@ -38,7 +38,9 @@ std::string duration_text(double seconds) {
 	return whole >= 60 ? fmt::format("{} min {} s", whole / 60, whole % 60) : fmt::format("{} s", whole);
 }
 
-ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine(double line_seconds)
+	: terminal_(isatty(STDERR_FILENO) != 0),
+	  interval_(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(terminal_ ? 0.2 : line_seconds))) {}
 
 void ProgressLine::show(const ClaimedRun &run, const RunProgress &progress) {
 	const Clock::time_point now = Clock::now();
@@ -49,7 +51,7 @@ void ProgressLine::show(const ClaimedRun &run, const RunProgress &progress) {
 		started_ = now;
 		shown_ = now;
 	}
-	if (now - shown_ < (terminal_ ? Clock::duration(std::chrono::milliseconds(200)) : Clock::duration(std::chrono::seconds(10))))
+	if (now - shown_ < interval_)
 		return;
 	shown_ = now;
 	const Pace pace = pace_of(progress, done_at_start_, std::chrono::duration<double>(now - started_).count());

@@ -7,10 +7,10 @@
 
 namespace backfill::worker {
 
-// Shows how far a run is, on standard error: a bar on a terminal, a line every ten seconds otherwise.
+// Shows how far a run is, on standard error: a bar on a terminal, a line now and then otherwise.
 class ProgressLine {
 public:
-	ProgressLine();
+	explicit ProgressLine(double line_seconds); // between two lines
 	void show(const ClaimedRun &run, const RunProgress &progress);
 	void clear(); // before something else is printed
 
@@ -18,6 +18,7 @@ private:
 	using Clock = std::chrono::steady_clock;
 
 	const bool terminal_;
+	const Clock::duration interval_;
 	long long run_ = -1;
 	long long done_at_start_ = 0;
 	Clock::time_point started_;

@@ -52,6 +52,7 @@ ExitCode replay(Invocation &invocation, const Options &options) {
 		if (foreground.drive(std::stoll(run.at(0).value())) != ExitCode::done)
 			code = ExitCode::some_failed;
 	}
+	foreground.print();
 	if (code == ExitCode::done && options.deliver && !runs.empty()) {
 		Connection looking = open_session(invocation);
 		if (is_all_suppressed(looking, runs.front().at(1).value()))

@@ -10,7 +10,9 @@ namespace {
 ExitCode run_pipeline(Invocation &invocation, const std::string &pipeline) {
 	Foreground foreground(invocation);
 	const Value run_id = open_session(invocation).value("SELECT backfill.request_run($1)", {pipeline});
-	return foreground.drive(std::stoll(run_id.value()));
+	const ExitCode code = foreground.drive(std::stoll(run_id.value()));
+	foreground.print();
+	return code;
 }
 
 struct Rehearsal {

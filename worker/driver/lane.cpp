@@ -1,5 +1,6 @@
 #include "worker/driver/lane.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 
@@ -10,6 +11,10 @@
 namespace backfill::worker {
 
 namespace {
+
+double milliseconds_since(std::chrono::steady_clock::time_point started) {
+	return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count();
+}
 
 // Rolled back through no fault of the items.
 bool is_transient(const QueryError &error) {
@@ -30,8 +35,10 @@ void stop_for(SharedRun &shared, const QueryError &error) {
 
 void Lane::work() noexcept {
 	try {
-		while (const auto chunk = shared_.take())
+		while (const auto chunk = shared_.take()) {
 			do_chunk(*chunk);
+			shared_.leave_chunk();
+		}
 	} catch (const ConnectionError &error) {
 		session_.close();
 		shared_.stop(Stop::disconnected, error.what());
@@ -44,11 +51,14 @@ void Lane::work() noexcept {
 
 void Lane::do_chunk(const Chunk &chunk) {
 	Connection &connection = session_.open();
+	const auto started = std::chrono::steady_clock::now();
 	const Checked checked = check_batch(connection, shared_.run(), chunk.items);
 	if (checked.impure_step) {
 		shared_.end_early({"broken", "", "check of step \"" + *checked.impure_step + "\" wrote", checked.impure_step});
 		return;
 	}
+	shared_.note_look(chunk.items.size(), static_cast<std::size_t>(std::ranges::count_if(checked.first, [](int step) { return step >= 0; })),
+	                  milliseconds_since(started));
 	do_items(chunk, checked.first);
 }
 
@@ -58,7 +68,7 @@ void Lane::do_items(const Chunk &chunk, const std::vector<int> &first) {
 	std::size_t careful = 0; // items to be done in small batches
 	std::size_t fits = 1;
 	while (next < chunk.items.size()) {
-		std::size_t most = static_cast<std::size_t>(shared_.batch_items());
+		std::size_t most = core::BatchSize::most;
 		if (careful > 0)
 			most = std::min({most, careful, fits});
 		std::vector<std::size_t> members;
@@ -67,8 +77,10 @@ void Lane::do_items(const Chunk &chunk, const std::vector<int> &first) {
 				members.push_back(i);
 		if (members.empty())
 			break;
-		if (!shared_.wait_for_turn(static_cast<int>(members.size())))
+		const int granted = shared_.wait_for_turn(static_cast<int>(members.size()));
+		if (granted == 0)
 			return;
+		members.resize(static_cast<std::size_t>(granted));
 		const std::size_t end = members.back() + 1;
 		const BatchResult result = do_batch(chunk, first, members, after, static_cast<long long>(end - next - members.size()));
 		if (result.impure_step)
@@ -110,8 +122,7 @@ BatchResult Lane::do_batch(const Chunk &chunk, const std::vector<int> &first, co
 			}
 			if (result.too_large)
 				return result;
-			const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - started;
-			shared_.note_batch(result, items.size(), took.count(), done);
+			shared_.note_batch(result, items.size(), milliseconds_since(started), done);
 			tell(result);
 			return result;
 		} catch (const QueryError &error) {

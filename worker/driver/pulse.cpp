@@ -65,13 +65,19 @@ void Pulse::ask() {
 	if (shared_.why() == Stop::disconnected)
 		return;
 	Connection &connection = session_.open();
-	DoneRanges done;
+	Beat beat;
+	beat.candidates = shared_.candidates();
 	if (Clock::now() - wrote_ > write_interval) {
-		done = shared_.take_done();
+		beat.done = shared_.take_done();
 		wrote_ = Clock::now();
 	}
+	// Batches take transaction ids anyway.
+	const long long worked_on = shared_.progress().worked_on;
+	if (worked_on != told_worked_on_ || !beat.done.empty())
+		beat.speed = shared_.speed();
+	told_worked_on_ = worked_on;
 	failpoint::reach("before_heartbeat");
-	const Wish wish = heartbeat_run(connection, shared_.run(), settings_.lease_seconds, shared_.candidates(), done, settings_.pipelines);
+	const Wish wish = heartbeat_run(connection, shared_.run(), settings_.lease_seconds, beat, settings_.pipelines);
 	failpoint::reach("after_heartbeat");
 	health::round_trip();
 	shared_.limit(wish.rate, wish.batch_limit);

@@ -44,6 +44,7 @@ private:
 	bool finished_ = false;
 	bool holding_ = false;
 	Clock::time_point wrote_ = Clock::now();
+	long long told_worked_on_ = 0; // items, when the speed was written last
 	Clock::time_point stopping_since_{};
 	bool cancelled_all_ = false;
 };

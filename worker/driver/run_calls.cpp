@@ -1,6 +1,7 @@
 #include "worker/driver/run_calls.hpp"
 
 #include <nlohmann/json.hpp>
+#include <spdlog/fmt/fmt.h>
 
 namespace backfill::worker {
 
@@ -12,6 +13,10 @@ namespace {
 
 std::string number(long long value) {
 	return std::to_string(value);
+}
+
+Value number_or_null(std::optional<double> value) {
+	return value ? Value(fmt::format("{}", *value)) : Value();
 }
 
 Value array_or_null(const std::optional<std::vector<std::string>> &texts) {
@@ -57,6 +62,14 @@ bool is_true(const Value &value) {
 	return value == "t";
 }
 
+std::optional<double> rate_of(const Value &value) {
+	return value ? std::optional(std::stod(*value)) : std::nullopt;
+}
+
+std::optional<int> limit_of(const Value &value) {
+	return value ? std::optional(std::stoi(*value)) : std::nullopt;
+}
+
 core::Status status_of(const std::string &name) {
 	return name == "ok" ? core::Status::ok : name == "skipped" ? core::Status::skipped : core::Status::failed;
 }
@@ -80,14 +93,14 @@ void add_step_counts(Tally &tally, const std::string &text) {
 std::optional<ClaimedRun> claim_run(Connection &connection, const std::optional<std::vector<std::string>> &pipelines,
                                     std::optional<long long> wanted, int lease_seconds) {
 	const auto rows = connection.query(
-		"SELECT run_id, token, pipeline, mode, window_from, resume_after, counted, taken_over"
+		"SELECT run_id, token, pipeline, mode, window_from, resume_after, counted, taken_over, rate, batch_limit"
 		" FROM backfill.claim_run($1::text[], $2::bigint, $3::interval)",
 		{array_or_null(pipelines), wanted ? Value(number(*wanted)) : Value(), interval(lease_seconds)});
 	if (rows.empty())
 		return std::nullopt;
 	const Row &row = rows.front();
 	return ClaimedRun{std::stoll(*row.at(0)), std::stoll(*row.at(1)), *row.at(2), *row.at(3), *row.at(4), row.at(5),
-	                  std::stoll(*row.at(6)), is_true(row.at(7))};
+	                  std::stoll(*row.at(6)), rate_of(row.at(8)), limit_of(row.at(9)), is_true(row.at(7))};
 }
 
 Page run_candidates(Connection &connection, const ClaimedRun &run, const Value &after, int most, bool count) {
@@ -144,20 +157,21 @@ BatchResult run_batch(Connection &connection, const ClaimedRun &run, const Value
 	return result;
 }
 
-Wish heartbeat_run(Connection &connection, const ClaimedRun &run, int lease_seconds, long long candidates, const DoneRanges &done,
+Wish heartbeat_run(Connection &connection, const ClaimedRun &run, int lease_seconds, const Beat &beat,
                    const std::optional<std::vector<std::string>> &pipelines) {
+	const RunSpeed speed = beat.speed.value_or(RunSpeed());
 	const Row row = connection
 						.query("SELECT state, rate, batch_limit, live_waits"
-	                           " FROM backfill.heartbeat_run($1, $2, $3::interval, $4, $5::jsonb, $6::text[])",
-	                           {number(run.id), number(run.token), interval(lease_seconds), number(candidates),
-	                            done.empty() ? Value() : Value(done.json()), array_or_null(pipelines)})
+	                           " FROM backfill.heartbeat_run($1, $2, $3::interval, $4, $5::jsonb, $6::text[], $7, $8, $9)",
+	                           {number(run.id), number(run.token), interval(lease_seconds),
+	                            beat.candidates > 0 ? Value(number(beat.candidates)) : Value(),
+	                            beat.done.empty() ? Value() : Value(beat.done.json()), array_or_null(pipelines),
+	                            number_or_null(speed.work_share), number_or_null(speed.look_ms), number_or_null(speed.work_ms)})
 						.at(0);
 	Wish wish;
 	wish.state = row.at(0).value_or("lost");
-	if (row.at(1))
-		wish.rate = std::stod(*row.at(1));
-	if (row.at(2))
-		wish.batch_limit = std::stoi(*row.at(2));
+	wish.rate = rate_of(row.at(1));
+	wish.batch_limit = limit_of(row.at(2));
 	wish.live_waits = is_true(row.at(3));
 	return wish;
 }

@@ -20,6 +20,8 @@ struct ClaimedRun {
 	std::string window_from;
 	Value resume_after;
 	long long counted = 0; // items that its counts include already
+	std::optional<double> rate; // as it is wished at first; see Wish
+	std::optional<int> batch_limit;
 	bool taken_over = false; // its former holder was silent for too long
 };
 
@@ -64,6 +66,11 @@ struct Wish {
 	bool live_waits = false;
 };
 
+// How fast a run is of late, as core::Speed says it.
+struct RunSpeed {
+	std::optional<double> work_share, look_ms, work_ms;
+};
+
 struct Pressure {
 	double replica_lag_seconds = 0;
 	double lock_wait_seconds = 0;
@@ -80,7 +87,13 @@ Checked check_batch(Connection &connection, const ClaimedRun &run, const std::ve
 // done: items of (after, upto] that lacked nothing and are not in items. first: as check_batch said.
 BatchResult run_batch(Connection &connection, const ClaimedRun &run, const Value &after, const std::string &upto, long long done,
                       const std::vector<Candidate> &items, const std::vector<int> &first, const std::string &narrate);
-Wish heartbeat_run(Connection &connection, const ClaimedRun &run, int lease_seconds, long long candidates, const DoneRanges &done,
+// What a holder has to say of a run that goes on.
+struct Beat {
+	long long candidates = 0; // as far as they are known
+	DoneRanges done;
+	std::optional<RunSpeed> speed; // if it is to be written
+};
+Wish heartbeat_run(Connection &connection, const ClaimedRun &run, int lease_seconds, const Beat &beat,
                    const std::optional<std::vector<std::string>> &pipelines);
 
 struct Ending {

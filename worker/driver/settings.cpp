@@ -14,6 +14,7 @@ DriverSettings read_driver_settings(Configuration &configuration) {
 	settings.narrate = section.text("narrate").value_or(settings.narrate);
 	if (settings.narrate != "all" && settings.narrate != "changes" && settings.narrate != "none")
 		section.refuse("narrate", "has to be \"all\", \"changes\" or \"none\"");
+	settings.progress_seconds = section.number("progress_seconds", 0.1, 3600).value_or(settings.progress_seconds);
 	settings.max_replica_lag_seconds = section.number("max_replica_lag_seconds", 0, 86400);
 	settings.max_lock_wait_seconds = section.number("max_lock_wait_seconds", 0, 86400);
 	section.finish();

@@ -17,6 +17,7 @@ struct DriverSettings {
 	int lease_seconds = 60;
 	double shutdown_seconds = 30;
 	std::string narrate = "changes";
+	double progress_seconds = 10; // between lines of `run` and `replay` about how far they are
 	std::optional<double> max_replica_lag_seconds;
 	std::optional<double> max_lock_wait_seconds;
 };

@@ -7,8 +7,8 @@ namespace backfill::worker {
 
 namespace {
 
-double monotonic_seconds() {
-	return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+double monotonic_milliseconds() {
+	return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 } // namespace
@@ -16,6 +16,7 @@ double monotonic_seconds() {
 SharedRun::SharedRun(ClaimedRun run, std::size_t sessions)
 	: run_(std::move(run)), most_waiting_(2 * sessions), given_(run_.counted) {
 	progress_.done = run_.counted;
+	pace_.set(run_.rate, run_.batch_limit);
 }
 
 void SharedRun::stop(Stop why, std::string text) {
@@ -78,8 +79,14 @@ std::optional<Chunk> SharedRun::take() {
 		return std::nullopt;
 	Chunk chunk = std::move(chunks_.front());
 	chunks_.pop_front();
+	++busy_;
 	changed_.notify_all();
 	return chunk;
+}
+
+void SharedRun::leave_chunk() {
+	const std::scoped_lock lock(mutex_);
+	--busy_;
 }
 
 void SharedRun::expect(long long candidates) {
@@ -102,6 +109,16 @@ long long SharedRun::given() const {
 	return given_;
 }
 
+// What several sessions do at once takes each of them longer, and the run not as long.
+double SharedRun::shared(double milliseconds) const noexcept {
+	return milliseconds / std::max(busy_, 1);
+}
+
+void SharedRun::note_look(std::size_t items, std::size_t lacking, double milliseconds) {
+	const std::scoped_lock lock(mutex_);
+	speed_.looked(static_cast<int>(items), static_cast<int>(lacking), shared(milliseconds));
+}
+
 void SharedRun::note_done(const Value &after, const std::string &upto, long long items) {
 	const std::scoped_lock lock(mutex_);
 	done_.add(after, upto, items);
@@ -118,6 +135,7 @@ void SharedRun::note_batch(const BatchResult &result, std::size_t items, double 
 	batch_size_.took(static_cast<int>(items), milliseconds);
 	if (result.fell_back)
 		batch_size_.fell_back();
+	speed_.worked(static_cast<int>(items), shared(milliseconds));
 	progress_.done += static_cast<long long>(items) + done;
 	progress_.worked_on += static_cast<long long>(items);
 	progress_.failed += result.tally.items(core::ItemResult::failed);
@@ -140,17 +158,14 @@ RunProgress SharedRun::progress() const {
 	return progress;
 }
 
-int SharedRun::batch_items() const {
+RunSpeed SharedRun::speed() const {
 	const std::scoped_lock lock(mutex_);
-	return rate_.portion(std::min(batch_size_.items(), batch_limit_.value_or(core::BatchSize::most)));
+	return {speed_.work_share(), speed_.look_ms(), speed_.work_ms()};
 }
 
 void SharedRun::limit(std::optional<double> rate, std::optional<int> batch_limit) {
 	const std::scoped_lock lock(mutex_);
-	if (rate_.rate() == rate && batch_limit_ == batch_limit)
-		return;
-	rate_.set(rate);
-	batch_limit_ = batch_limit;
+	pace_.set(rate, batch_limit);
 	changed_.notify_all();
 }
 
@@ -160,19 +175,23 @@ void SharedRun::hold(bool on) {
 	changed_.notify_all();
 }
 
-bool SharedRun::wait_for_turn(int items) {
+int SharedRun::wait_for_turn(int items) {
 	std::unique_lock lock(mutex_);
 	while (why_ == Stop::no) {
 		if (holding_) {
 			changed_.wait(lock);
 			continue;
 		}
-		const double wait = rate_.take(monotonic_seconds(), items);
-		if (wait <= 0)
-			return true;
-		changed_.wait_for(lock, std::chrono::duration<double>(std::min(wait, 1.0)));
+		const double now = monotonic_milliseconds();
+		const double wait = pace_.wait(now);
+		if (wait <= 0) {
+			const int granted = std::min(items, pace_.most_items(batch_size_.items()));
+			pace_.worked(granted, now);
+			return granted;
+		}
+		changed_.wait_for(lock, std::chrono::duration<double, std::milli>(std::min(wait, 1000.0)));
 	}
-	return false;
+	return 0;
 }
 
 } // namespace backfill::worker

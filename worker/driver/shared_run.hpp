@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "core/batch_size.hpp"
-#include "core/rate_limit.hpp"
+#include "core/pace.hpp"
+#include "core/speed.hpp"
 #include "worker/driver/run_calls.hpp"
 
 namespace backfill::worker {
@@ -56,24 +57,28 @@ public:
 	bool put(Chunk chunk);
 	void close();
 	std::optional<Chunk> take();
+	void leave_chunk(); // it is done, or stays undone
 
 	void expect(long long candidates);   // so many in all, as far as it is known
 	void handed_out(long long items);    // candidates that this worker was given
 	long long candidates() const;        // at least as many as are counted, ever
 	long long given() const;             // those before this worker's claim, and its own
 
+	void note_look(std::size_t items, std::size_t lacking, double milliseconds);
 	void note_done(const Value &after, const std::string &upto, long long items);
 	DoneRanges take_done();
 	void note_batch(const BatchResult &result, std::size_t items, double milliseconds, long long done);
 	RunProgress progress() const;
+	RunSpeed speed() const; // of all sessions together
 
-	int batch_items() const; // for the next batch
 	void limit(std::optional<double> rate, std::optional<int> batch_limit);
 	void hold(bool on);
-	// Waits until so many items may start; false: stop.
-	bool wait_for_turn(int items);
+	// Waits until a batch of some of these items may begin; answers how many, or zero: stop.
+	int wait_for_turn(int items);
 
 private:
+	double shared(double milliseconds) const noexcept;
+
 	const ClaimedRun run_;
 	const std::size_t most_waiting_;
 	mutable std::mutex mutex_;
@@ -89,8 +94,9 @@ private:
 	RunProgress progress_;
 	core::FailurePattern pattern_;
 	core::BatchSize batch_size_;
-	core::RateLimit rate_;
-	std::optional<int> batch_limit_;
+	core::Pace pace_;
+	core::Speed speed_;
+	int busy_ = 0; // sessions that have a chunk
 	bool holding_ = false;
 };
 

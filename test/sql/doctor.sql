@@ -113,6 +113,10 @@ SELECT * FROM sick;
 UPDATE backfill.pipeline SET watermark = '2026-10-20 09:00+00' WHERE name = 'ill';
 CALL backfill.run('ill') \g /dev/null
 SELECT "check", status, detail, hint FROM sick;
+-- A replay of it that somebody cancelled has not looked at it either.
+SELECT count(*) AS slots FROM backfill.replay('ill', '2026-10-20', '2026-11-03');
+SELECT backfill.cancel_replay(max(replay_id)) FROM backfill.replay;
+SELECT "check", status FROM sick;
 SELECT replace(hint, '*', 'count(*)') AS mend FROM sick \gset
 :mend
 SELECT * FROM sick;
@@ -157,6 +161,11 @@ CALL backfill.run('tells') \g /dev/null
 SELECT * FROM sick;
 SELECT at_time('2026-11-09 14:30+00');
 SELECT * FROM sick;
+-- Not while somebody is at others of the channel.
+BEGIN;
+SELECT count(*) FROM backfill.claim_deliveries('smtp', 1, '1 minute');
+SELECT * FROM sick;
+ROLLBACK;
 CREATE VIEW claim AS SELECT * FROM backfill.claim_deliveries('smtp', lease => '1 minute');
 SELECT count(*), min(token) AS token, min(message_id) AS a, min(message_id) + 1 AS b, max(message_id) AS c FROM claim \gset
 SELECT * FROM sick;

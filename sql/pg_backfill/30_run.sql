@@ -45,6 +45,7 @@ CREATE TABLE backfill.run (
 	resume_after text,
 	done_ahead   jsonb NOT NULL DEFAULT '[]',
 	candidates   bigint NOT NULL DEFAULT 0,
+	asked_again  bigint NOT NULL DEFAULT 0,
 	changed      bigint NOT NULL DEFAULT 0,
 	unchanged    bigint NOT NULL DEFAULT 0,
 	skipped      bigint NOT NULL DEFAULT 0,
@@ -81,6 +82,7 @@ COMMENT ON COLUMN backfill.run.run_time IS 'the run''s frozen time; nothing in a
 COMMENT ON COLUMN backfill.run.left_out_from IS 'what arrived from here to scan_from lies beyond the pipeline''s max_catchup and was not looked at';
 COMMENT ON COLUMN backfill.run.next_watermark IS 'the pipeline''s watermark, once this live run has succeeded';
 COMMENT ON COLUMN backfill.run.held_by IS 'the transaction that keeps the watermark back, if one has for long';
+COMMENT ON COLUMN backfill.run.asked_again IS 'of the candidates of a live run, those that lie before its range and were asked for only because they failed in an earlier one';
 COMMENT ON COLUMN backfill.run.changed IS 'items of which some output was lacking before and is there after';
 COMMENT ON COLUMN backfill.run.skipped IS 'items that changed nothing and whose chain was cut short: stopped, or busy in another run';
 COMMENT ON COLUMN backfill.run.newly_failed IS 'of the failed items of a live run, those that did not fail in an earlier window';

@@ -232,6 +232,14 @@ AS $$
 $$;
 COMMENT ON FUNCTION backfill._forget_failures(bigint, text[], text[]) IS 'forgets failing items that the candidate query does not know any more';
 
+-- A run that goes on where it was has only the rest of them.
+CREATE FUNCTION backfill._note_asked_again(run_id bigint, items bigint) RETURNS void
+	LANGUAGE sql SET search_path = pg_catalog, pg_temp
+AS $$
+	UPDATE backfill.run r SET asked_again = items WHERE r.run_id = _note_asked_again.run_id AND r.asked_again < items
+$$;
+COMMENT ON FUNCTION backfill._note_asked_again(bigint, bigint) IS 'keeps how many of a run''s candidates were asked for because they failed earlier';
+
 CREATE FUNCTION backfill._finish_run(run_id bigint, lease_token bigint, state text, sqlstate text, error text) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$

@@ -14,6 +14,8 @@ CREATE TABLE backfill.run_shape (
 	judged      boolean NOT NULL,
 	watermark_moved boolean NOT NULL,
 	candidates  bigint NOT NULL,
+	asked_again bigint NOT NULL DEFAULT 0,
+	arrived     bigint GENERATED ALWAYS AS (candidates - asked_again) STORED,
 	changed     bigint NOT NULL,
 	unchanged   bigint NOT NULL,
 	skipped     bigint NOT NULL,
@@ -28,7 +30,9 @@ CREATE INDEX run_shape_change ON backfill.run_shape (pipeline_id, run_id) WHERE 
 COMMENT ON TABLE backfill.run_shape IS 'what each live run found, for judging the next ones; see backfill.skip_shape';
 COMMENT ON COLUMN backfill.run_shape.data_at IS 'middle of the least that the run looked at: of the Monday night run this is Sunday, and its data are a Sunday''s';
 COMMENT ON COLUMN backfill.run_shape.judged IS 'the first run of its slot that succeeded; later ones find what that one left, and are not comparable';
-COMMENT ON COLUMN backfill.run_shape.reasons IS 'items by reason of what was skipped or failed; without those that were done before';
+COMMENT ON COLUMN backfill.run_shape.asked_again IS 'candidates that were asked for because they failed in an earlier run';
+COMMENT ON COLUMN backfill.run_shape.arrived IS 'what silence and floods are judged by: what failed earlier and fails again says nothing of what arrives';
+COMMENT ON COLUMN backfill.run_shape.reasons IS 'items by reason of what was skipped or failed; without those that were done before, or asked for again and failed again';
 COMMENT ON COLUMN backfill.run_shape.unusual IS 'kinds of alarm that it was a reason for; such a run is no part of what is usual';
 
 CREATE TABLE backfill.alarm (

@@ -17,19 +17,32 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._keep_shapes(integer) IS 'writes the rows of live runs that have ended and have none';
 
+CREATE FUNCTION backfill._failed_again(r backfill.run) RETURNS TABLE (reason text, items bigint)
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT e.reason, count(*) FROM backfill.step_event e JOIN backfill.item_failure f ON f.pipeline_id = r.pipeline_id AND f.item = e.item
+	WHERE e.run_id = r.run_id AND r.asked_again > 0 AND e.status = 'failed' AND coalesce(f.item_time, f.scan_from) < r.scan_from
+	GROUP BY e.reason
+$$;
+COMMENT ON FUNCTION backfill._failed_again(backfill.run) IS 'by reason, the items that a live run asked for because they failed earlier, and that failed again';
+
 -- Before the pipeline's watermark is written.
 CREATE FUNCTION backfill._keep_shape(r backfill.run) RETURNS void
 	LANGUAGE sql SET search_path = pg_catalog, pg_temp
 AS $$
 	INSERT INTO backfill.run_shape AS s (pipeline_id, run_id, window_from, run_time, data_at, state, judged, watermark_moved,
-		candidates, changed, unchanged, skipped, failed, reasons)
+		candidates, asked_again, changed, unchanged, skipped, failed, reasons)
 	SELECT r.pipeline_id, r.run_id, r.window_from, r.run_time, r.run_time - least(p.lookback, interval '1 day') / 2, r.state,
 		r.state = 'succeeded' AND NOT EXISTS (SELECT FROM backfill.run_shape o WHERE o.pipeline_id = r.pipeline_id AND o.window_from = r.window_from AND o.judged),
 		r.state = 'succeeded' AND (p.watermark IS NULL OR r.next_watermark > p.watermark),
-		r.candidates, r.changed, r.unchanged, r.skipped, r.failed,
-		(SELECT coalesce(jsonb_object_agg(c.reason, c.items), '{}')
-			FROM (SELECT c.reason, sum(c.items) AS items FROM jsonb_to_recordset(r.step_counts) AS c(status text, reason text, items bigint)
-				WHERE c.status <> 'ok' AND c.reason NOT IN ('', 'done') GROUP BY c.reason) c)
+		r.candidates, least(r.asked_again, r.candidates), r.changed, r.unchanged, r.skipped, r.failed,
+		(SELECT coalesce(jsonb_object_agg(c.reason, c.items) FILTER (WHERE c.items > 0), '{}')
+			FROM (SELECT c.reason, sum(c.items) AS items FROM (
+					SELECT s.reason, s.items FROM jsonb_to_recordset(r.step_counts) AS s(status text, reason text, items bigint)
+					WHERE s.status <> 'ok' AND s.reason NOT IN ('', 'done')
+					UNION ALL
+					SELECT a.reason, -a.items FROM backfill._failed_again(r) a) c
+				GROUP BY c.reason) c)
 	FROM backfill.pipeline p WHERE p.pipeline_id = r.pipeline_id
 	ON CONFLICT (pipeline_id, run_id) DO NOTHING
 $$;
@@ -42,24 +55,24 @@ AS $$
 DECLARE
 	setting CONSTANT backfill.alarm_setting := backfill._alarm_setting(p.pipeline_id, kind);
 	mark CONSTANT text := concat_ws(' ', kind, nullif(subject, ''));
-	share CONSTANT double precision := coalesce((s.reasons ->> subject)::double precision / nullif(s.candidates, 0), 0);
+	share CONSTANT double precision := coalesce((s.reasons ->> subject)::double precision / nullif(s.arrived, 0), 0);
 	h record;
 	v record;
 BEGIN
 	SELECT coalesce(array_agg(backfill._local_seconds(o.data_at, p.timezone)), '{}') AS at,
-		coalesce(array_agg(CASE WHEN kind = 'flood' THEN coalesce((o.reasons ->> subject)::double precision, 0) / o.candidates ELSE o.candidates END), '{}') AS value,
+		coalesce(array_agg(CASE WHEN kind = 'flood' THEN coalesce((o.reasons ->> subject)::double precision, 0) / o.arrived ELSE o.arrived END), '{}') AS value,
 		coalesce(array_agg(mark = ANY (o.unusual) OR kind = 'few_candidates' AND 'silence' = ANY (o.unusual)), '{}') AS unusual
 	INTO h
 	FROM backfill.run_shape o
 	WHERE o.pipeline_id = p.pipeline_id AND o.judged AND o.data_at < s.data_at
 		AND o.data_at > greatest(s.data_at - 2 * backfill._span(p.slot) - interval '1 day', setting.history_from)
-		AND (kind <> 'flood' OR o.candidates >= 10);
+		AND (kind <> 'flood' OR o.arrived >= 10);
 	SELECT * INTO v FROM backfill._judge(kind, p.slot, h.at, h.value, h.unusual, backfill._local_seconds(s.data_at, p.timezone),
-		CASE kind WHEN 'flood' THEN share ELSE s.candidates END, s.candidates, setting.threshold,
+		CASE kind WHEN 'flood' THEN share ELSE s.arrived END, s.arrived, setting.threshold,
 		EXISTS (SELECT FROM backfill.alarm a WHERE a.pipeline_id = p.pipeline_id AND a.kind = _judge_measure.kind AND a.subject = _judge_measure.subject AND a.closed_at IS NULL));
 	IF v.is_unusual THEN
 		UPDATE backfill.run_shape o SET unusual = array_append(o.unusual, mark) WHERE o.pipeline_id = s.pipeline_id AND o.run_id = s.run_id;
-		PERFORM backfill._raise_alarm(p, kind, subject, jsonb_strip_nulls(jsonb_build_object('candidates', s.candidates,
+		PERFORM backfill._raise_alarm(p, kind, subject, jsonb_strip_nulls(jsonb_build_object('candidates', s.arrived,
 			'share', CASE kind WHEN 'flood' THEN round(share::numeric, 3) END, 'slowly', CASE WHEN v.slowly THEN true END,
 			'usual', CASE kind WHEN 'flood' THEN round(v.usual::numeric, 3) ELSE round(v.usual::numeric) END,
 			'bound', round(v.bound::numeric, 3), 'compared_with', v.samples)), s.run_id);
@@ -75,7 +88,7 @@ AS $$
 DECLARE
 	subject text;
 BEGIN
-	IF s.candidates > 0 THEN
+	IF s.arrived > 0 THEN
 		PERFORM backfill._close_alarm(p, 'silence', '', s.run_id);
 	END IF;
 	IF NOT s.judged THEN
@@ -83,7 +96,7 @@ BEGIN
 	END IF;
 	PERFORM backfill._judge_measure(p, s, 'silence', '');
 	-- Silence says it already.
-	IF s.candidates > 0 THEN
+	IF s.arrived > 0 THEN
 		PERFORM backfill._judge_measure(p, s, 'few_candidates', '');
 	END IF;
 	FOR subject IN
@@ -98,8 +111,8 @@ END $$;
 COMMENT ON FUNCTION backfill._judge_run(backfill.pipeline, backfill.run_shape) IS 'holds a live run that succeeded against those before it';
 
 -- Days with runs since it last moved; hours, where a pipeline goes by hours.
-CREATE FUNCTION backfill._judge_watermark(p backfill.pipeline, run_id bigint) RETURNS void
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+CREATE FUNCTION backfill._stuck_watermark(p backfill.pipeline) RETURNS jsonb
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	setting CONSTANT backfill.alarm_setting := backfill._alarm_setting(p.pipeline_id, 'watermark_stuck');
@@ -112,17 +125,16 @@ BEGIN
 	FROM backfill.run_shape s
 	WHERE s.pipeline_id = p.pipeline_id AND s.run_id > moved AND s.run_time > coalesce(setting.history_from, '-infinity');
 	IF tries >= coalesce(setting.threshold, 3) THEN
-		PERFORM backfill._raise_alarm(p, 'watermark_stuck', '', jsonb_strip_nulls(jsonb_build_object('tries', tries, 'unit', unit, 'watermark', p.watermark,
-			'held_by', (SELECT r.held_by FROM backfill.run r WHERE r.pipeline_id = p.pipeline_id AND r.mode = 'live' ORDER BY r.run_id DESC LIMIT 1))), run_id);
-	ELSE
-		PERFORM backfill._close_alarm(p, 'watermark_stuck', '', run_id);
+		RETURN jsonb_strip_nulls(jsonb_build_object('tries', tries, 'unit', unit, 'watermark', p.watermark,
+			'held_by', (SELECT r.held_by FROM backfill.run r WHERE r.pipeline_id = p.pipeline_id AND r.mode = 'live' ORDER BY r.run_id DESC LIMIT 1)));
 	END IF;
+	RETURN NULL;
 END $$;
-COMMENT ON FUNCTION backfill._judge_watermark(backfill.pipeline, bigint) IS 'raises or closes the alarm about a watermark that does not move';
+COMMENT ON FUNCTION backfill._stuck_watermark(backfill.pipeline) IS 'evidence that a pipeline''s watermark does not move; null: it does';
 
 -- Only items that failed in the latest slot: those that are no candidates any more are not tried.
-CREATE FUNCTION backfill._judge_failures(p backfill.pipeline, window_from timestamptz, run_id bigint) RETURNS void
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+CREATE FUNCTION backfill._failing_items(p backfill.pipeline, window_from timestamptz) RETURNS jsonb
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	least_windows CONSTANT double precision := coalesce((backfill._alarm_setting(p.pipeline_id, 'same_items_failing')).threshold, 3);
@@ -130,15 +142,13 @@ DECLARE
 BEGIN
 	SELECT count(*) AS items, max(q.windows) AS longest, (array_agg(q.item ORDER BY q.windows DESC, q.item))[1:5] AS some INTO f
 	FROM backfill.item_failure q
-	WHERE q.pipeline_id = p.pipeline_id AND q.windows >= least_windows AND q.last_window >= _judge_failures.window_from;
+	WHERE q.pipeline_id = p.pipeline_id AND q.windows >= least_windows AND q.last_window >= _failing_items.window_from;
 	IF f.items > 0 THEN
-		PERFORM backfill._raise_alarm(p, 'same_items_failing', '',
-			jsonb_build_object('items', f.items, 'windows', least_windows, 'longest', f.longest, 'some', f.some), run_id);
-	ELSE
-		PERFORM backfill._close_alarm(p, 'same_items_failing', '', run_id);
+		RETURN jsonb_build_object('items', f.items, 'windows', least_windows, 'longest', f.longest, 'some', f.some);
 	END IF;
+	RETURN NULL;
 END $$;
-COMMENT ON FUNCTION backfill._judge_failures(backfill.pipeline, timestamptz, bigint) IS 'raises or closes the alarm about items that fail again and again';
+COMMENT ON FUNCTION backfill._failing_items(backfill.pipeline, timestamptz) IS 'evidence that items fail again and again, up to the slot of a run; null: none does';
 CREATE INDEX item_failure_window ON backfill.item_failure (pipeline_id, last_window);
 
 CREATE FUNCTION backfill._tick_patience(slot text) RETURNS interval
@@ -180,8 +190,8 @@ END $$;
 COMMENT ON FUNCTION backfill._due_slot(backfill.pipeline, timestamptz) IS 'the latest slot whose run should have come by now, by the pipeline''s own habit; nulls: none';
 
 -- By habit; and where pg_cron has ticked and nothing started, whatever the habit: the first night of a new pipeline.
-CREATE FUNCTION backfill._judge_coming(p backfill.pipeline) RETURNS void
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+CREATE FUNCTION backfill._overdue_run(p backfill.pipeline, OUT is_known boolean, OUT evidence jsonb)
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	moment CONSTANT timestamptz := backfill._clock();
@@ -190,6 +200,7 @@ DECLARE
 	due record;
 	ticked timestamptz;
 BEGIN
+	is_known := false;
 	IF NOT p.enabled THEN
 		RETURN;
 	END IF;
@@ -199,20 +210,30 @@ BEGIN
 		SELECT d.window_from, d.due_at INTO due FROM backfill._due_slot(p, moment) d;
 	END IF;
 	SELECT j.last_tick INTO ticked FROM backfill._cron_job(p.name) j WHERE j.state = 'scheduled' AND j.last_tick <= moment - backfill._tick_patience(p.slot);
+	is_known := due.window_from IS NOT NULL OR ticked IS NOT NULL;
 	IF due.window_from > latest OR (due.window_from IS NOT NULL AND latest IS NULL) THEN
 		NULL;
 	ELSIF ticked > coalesce(latest, '-infinity') THEN
 		due.due_at := ticked + backfill._tick_patience(p.slot);
 	ELSE
-		IF due.window_from IS NOT NULL OR ticked IS NOT NULL THEN
-			PERFORM backfill._close_alarm(p, 'overdue', '', NULL);
-		END IF;
 		RETURN;
 	END IF;
-	PERFORM backfill._raise_alarm(p, 'overdue', '', jsonb_build_object('due_at', to_char(due.due_at AT TIME ZONE p.timezone, 'YYYY-MM-DD HH24:MI'),
-		'last_start', latest, 'last_tick', ticked), NULL);
+	evidence := jsonb_build_object('due_at', to_char(due.due_at AT TIME ZONE p.timezone, 'YYYY-MM-DD HH24:MI'), 'last_start', latest, 'last_tick', ticked);
 END $$;
-COMMENT ON FUNCTION backfill._judge_coming(backfill.pipeline) IS 'raises or closes the alarm about a run that has not come';
+COMMENT ON FUNCTION backfill._overdue_run(backfill.pipeline) IS 'evidence that a pipeline''s run should have come and has not; null: it has, or is_known is false';
+
+-- Raises an alarm about a pipeline as a whole, or closes it.
+CREATE FUNCTION backfill._judge_state(p backfill.pipeline, kind text, evidence jsonb, run_id bigint) RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF evidence IS NOT NULL THEN
+		PERFORM backfill._raise_alarm(p, kind, '', evidence, run_id);
+	ELSE
+		PERFORM backfill._close_alarm(p, kind, '', run_id);
+	END IF;
+END $$;
+COMMENT ON FUNCTION backfill._judge_state(backfill.pipeline, text, jsonb, bigint) IS 'raises the alarm that there is evidence for, or closes it';
 
 -- At the end of each live run. Its row is a part of the end; an error in judging is told and costs the run nothing.
 CREATE FUNCTION backfill._watch_run(r backfill.run) RETURNS void
@@ -231,8 +252,8 @@ BEGIN
 	SELECT q.* INTO STRICT s FROM backfill.run_shape q WHERE q.pipeline_id = r.pipeline_id AND q.run_id = r.run_id;
 	BEGIN
 		PERFORM backfill._close_alarm(p, 'overdue', '', r.run_id);
-		PERFORM backfill._judge_watermark(p, r.run_id);
-		PERFORM backfill._judge_failures(p, r.window_from, r.run_id);
+		PERFORM backfill._judge_state(p, 'watermark_stuck', backfill._stuck_watermark(p), r.run_id);
+		PERFORM backfill._judge_state(p, 'same_items_failing', backfill._failing_items(p, r.window_from), r.run_id);
 		IF s.state = 'succeeded' THEN
 			PERFORM backfill._judge_run(p, s);
 		END IF;

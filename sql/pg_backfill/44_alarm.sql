@@ -12,8 +12,8 @@ BEGIN
 	-- In one order, so that two who look at once wait for each other at most.
 	FOR p IN SELECT q.* FROM backfill.pipeline q WHERE q.pipeline_id = coalesce(wanted, q.pipeline_id) ORDER BY q.pipeline_id LOOP
 		PERFORM backfill._keep_shapes(p.pipeline_id);
-		PERFORM backfill._judge_coming(p);
-		PERFORM backfill._judge_watermark(p, NULL);
+		PERFORM backfill._judge_state(p, 'overdue', o.evidence, NULL) FROM backfill._overdue_run(p) o WHERE o.is_known;
+		PERFORM backfill._judge_state(p, 'watermark_stuck', backfill._stuck_watermark(p), NULL);
 	END LOOP;
 	RETURN QUERY
 		SELECT q.name, a.kind, a.subject, a.opened_at, backfill._alarm_text(a.kind, a.subject, a.evidence)
@@ -95,7 +95,8 @@ CREATE VIEW backfill.alarm_history AS
 COMMENT ON VIEW backfill.alarm_history IS 'alarms; those without closed_at are open';
 
 CREATE VIEW backfill.skip_shape AS
-	SELECT p.name AS pipeline, s.run_id, s.window_from, s.run_time, s.state, s.judged, s.candidates, s.changed, s.unchanged, s.skipped, s.failed, s.reasons, s.unusual
+	SELECT p.name AS pipeline, s.run_id, s.window_from, s.run_time, s.state, s.judged, s.candidates, s.asked_again, s.changed, s.unchanged, s.skipped, s.failed, s.reasons, s.unusual
 	FROM backfill.run_shape s JOIN backfill.pipeline p USING (pipeline_id);
 COMMENT ON VIEW backfill.skip_shape IS 'what each live run found: counts, items by reason of what was skipped or failed, and what was unusual about it';
+COMMENT ON COLUMN backfill.skip_shape.asked_again IS 'of the candidates, those that were asked for because they failed in an earlier run: no part of what is judged, nor of reasons if they failed again';
 COMMENT ON COLUMN backfill.skip_shape.judged IS 'whether it was held against those before it: the first of its slot that succeeded';

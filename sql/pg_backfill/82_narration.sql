@@ -28,12 +28,14 @@ AS $$
 $$;
 COMMENT ON FUNCTION backfill._narrate_beginning(backfill.run, backfill.pipeline) IS 'first lines of a run''s story';
 
+-- What an error says may quote data: it is for operators and the owner, as in step_event.
 CREATE FUNCTION backfill._narrate_decisions(r backfill.run, p backfill.pipeline) RETURNS TABLE (at timestamptz, line text)
 	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 	(SELECT e.at, format('%s run=%s item=%s step=%s status=%s', p.name, r.run_id, e.item, e.step, e.status)
-		|| CASE WHEN e.reason <> '' THEN ' reason=' || e.reason ELSE '' END || CASE WHEN e.message IS NOT NULL THEN ': ' || e.message ELSE '' END
-	FROM backfill.step_event e WHERE e.run_id = r.run_id ORDER BY e.step_event_id)
+		|| CASE WHEN e.reason <> '' THEN ' reason=' || e.reason ELSE '' END || CASE WHEN e.message IS NOT NULL AND may.read_texts THEN ': ' || e.message ELSE '' END
+	FROM backfill.step_event e, (SELECT backfill._is_member(p.owner) OR backfill._is_member('backfill_operator')) AS may(read_texts)
+	WHERE e.run_id = r.run_id ORDER BY e.step_event_id)
 	UNION ALL
 	SELECT r.finished_at, 'what it did item by item has been purged'
 	WHERE r.changed + r.failed > 0 AND NOT EXISTS (SELECT FROM backfill.decision d WHERE d.run_id = r.run_id)
@@ -97,4 +99,4 @@ BEGIN
 	RETURN QUERY SELECT * FROM backfill._narrate_end(r, p);
 END $$;
 COMMENT ON FUNCTION backfill.narration(bigint) IS
-	'the story of a run: why, over what, what it changed or failed item by item, counts by step, tally, what it told, what was unusual, how it ended';
+	'the story of a run: why, over what, what it changed or failed item by item, counts by step, tally, what it told, what was unusual, how it ended; what errors say only for operators and the owner';

@@ -123,19 +123,9 @@ AS $$
 DECLARE
 	moment CONSTANT timestamptz := backfill._clock();
 BEGIN
-	-- Against its own rhythm: twice as long as between its last runs.
 	RETURN QUERY
-	SELECT 'overdue', 'warn', format('Pipeline %s ran last at %s, and before that every %s.', p.name, date_trunc('second', g.last), date_trunc('second', g.usual)),
-		format('CALL backfill.run(%L);', p.name)
-	FROM backfill.pipeline p CROSS JOIN LATERAL (
-		SELECT max(s.started_at) AS last, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.gap) FILTER (WHERE s.gap > '1 minute') AS usual,
-			count(s.gap) FILTER (WHERE s.gap > '1 minute') AS gaps
-		-- A run repeated by hand says nothing of the rhythm.
-		FROM (SELECT r.started_at, r.started_at - lag(r.started_at) OVER (ORDER BY r.started_at) AS gap
-			FROM (SELECT q.started_at FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.started_at IS NOT NULL
-				ORDER BY q.run_id DESC LIMIT 10) r) s) g
-	WHERE p.enabled AND p.after IS NULL AND g.gaps >= 2 AND moment - g.last > 2 * g.usual + interval '10 minutes'
-	ORDER BY p.name;
+	SELECT 'overdue', 'warn', format('Pipeline %s: %s.', p.name, backfill._alarm_text('overdue', '', o.evidence)), format('CALL backfill.run(%L);', p.name)
+	FROM backfill.pipeline p CROSS JOIN LATERAL backfill._overdue_run(p) o WHERE o.evidence IS NOT NULL ORDER BY p.name;
 	RETURN QUERY
 	SELECT 'overdue', 'warn', format('Pipeline %s has never run.', p.name), format('CALL backfill.run(%L);', p.name)
 	FROM backfill.pipeline p
@@ -157,14 +147,16 @@ BEGIN
 	FROM backfill.pipeline p CROSS JOIN LATERAL (
 		SELECT q.run_id, q.state FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.finished_at IS NOT NULL ORDER BY q.run_id DESC LIMIT 1) r
 	WHERE r.state IN ('failed', 'broken', 'crashed') AND p.enabled ORDER BY p.name;
+	-- What holds it back is named before it is an alarm.
 	RETURN QUERY
-	SELECT 'watermark', 'warn', format('The watermark of pipeline %s has not moved beyond %s%s.', p.name, date_trunc('second', p.watermark), ', held back by ' || r.held_by),
+	SELECT 'watermark', 'warn', format('Pipeline %s: %s.', p.name, CASE WHEN w.evidence IS NOT NULL THEN backfill._alarm_text('watermark_stuck', '', w.evidence)
+			ELSE format('the watermark stands at %s, held back by %s', date_trunc('second', p.watermark), r.held_by) END),
 		CASE WHEN r.held_by LIKE 'transaction of process%' THEN format('SELECT pg_terminate_backend(%s);', substring(r.held_by FROM 'process (\d+)'))
 			WHEN r.held_by LIKE 'prepared%' THEN format('ROLLBACK PREPARED %s; -- or COMMIT PREPARED', substring(r.held_by FROM 'transaction (''.*'') of'))
 			ELSE format('CALL backfill.run(%L);', p.name) END
-	FROM backfill.pipeline p LEFT JOIN LATERAL (
+	FROM backfill.pipeline p CROSS JOIN LATERAL backfill._stuck_watermark(p) w(evidence) LEFT JOIN LATERAL (
 		SELECT q.held_by FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' ORDER BY q.run_id DESC LIMIT 1) r ON true
-	WHERE p.enabled AND p.watermark < moment - greatest(2 * p.lookback, interval '2 hours') ORDER BY p.name;
+	WHERE p.enabled AND (w.evidence IS NOT NULL OR r.held_by IS NOT NULL) ORDER BY p.name;
 	RETURN QUERY
 	SELECT 'left_out', 'warn', format('Run %s of pipeline %s did not look at what arrived between %s and %s: more than max_catchup.', r.run_id, p.name,
 			date_trunc('second', r.left_out_from), date_trunc('second', r.scan_from)),
@@ -177,8 +169,10 @@ BEGIN
 			AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.replay_id = y.replay_id AND o.state <> 'succeeded'))
 	ORDER BY r.run_id;
 	RETURN QUERY
-	SELECT 'items', 'warn', format('%s items of pipeline %s fail in each window, up to %s in a row.', count(*), p.name, max(f.windows)),
-		format('SELECT * FROM backfill.explain_item(%L, %L);', p.name, (array_agg(f.item ORDER BY f.windows DESC, f.item))[1])
-	FROM backfill.item_failure f JOIN backfill.pipeline p USING (pipeline_id) WHERE f.windows >= 3 GROUP BY p.name ORDER BY p.name;
+	SELECT 'items', 'warn', format('Pipeline %s: %s.', p.name, backfill._alarm_text('same_items_failing', '', f.evidence)),
+		format('SELECT * FROM backfill.explain_item(%L, %L);', p.name, f.evidence #>> '{some,0}')
+	FROM backfill.pipeline p CROSS JOIN LATERAL (
+		SELECT q.window_from FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.finished_at IS NOT NULL ORDER BY q.run_id DESC LIMIT 1) r
+	CROSS JOIN LATERAL backfill._failing_items(p, r.window_from) f(evidence) WHERE f.evidence IS NOT NULL ORDER BY p.name;
 END $$;
 COMMENT ON FUNCTION backfill._doctor_runs() IS 'runs that did not come, did not end, or left something out';

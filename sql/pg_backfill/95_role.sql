@@ -21,7 +21,7 @@ BEGIN
 		content_hash, run_id, item, created_at) ON backfill.message TO backfill_reader;
 	GRANT SELECT (step_event_id, run_id, item, step, status, reason, sqlstate, at) ON backfill.step_event TO backfill_reader;
 	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock(), backfill._alarm_text(text, text, jsonb), backfill._percent(text),
-		backfill._cron_job(text), backfill.doctor() TO backfill_reader;
+		backfill._cron_job(text), backfill.doctor(), backfill.narration(bigint) TO backfill_reader;
 
 	GRANT SELECT ON backfill.message, backfill.outbox, backfill.superseded, backfill.step_event, backfill.decision TO backfill_operator;
 	GRANT EXECUTE ON FUNCTION
@@ -34,7 +34,7 @@ BEGIN
 		backfill.set_rate(bigint, double precision), backfill.set_batch(bigint, integer),
 		backfill.rehearse(text, timestamp, timestamp, text, boolean), backfill.rehearse_messages(text, timestamp, timestamp, text, boolean),
 		backfill.replay(text, timestamp, timestamp, text, boolean, boolean),
-		backfill.pause_replay(bigint), backfill.resume_replay(bigint), backfill.cancel_replay(bigint), backfill.narration(bigint),
+		backfill.pause_replay(bigint), backfill.resume_replay(bigint), backfill.cancel_replay(bigint),
 		backfill.check_health(text), backfill.set_alarm(text, text, boolean, double precision), backfill.accept_alarm(bigint, text),
 		backfill.set_retention(text, interval, interval), backfill.purge(text, integer),
 		backfill._next_requested(text), backfill.prove(text, integer), backfill.explain_item(text, text), backfill.schedule(text, text), backfill.unschedule(text), backfill._check_schedule(text), backfill._cron_database(),

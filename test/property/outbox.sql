@@ -37,7 +37,7 @@ BEGIN
 		day := '2026-11-02'::timestamptz + (pick(3) - 1) * interval '1 day';
 		who := (ARRAY['slack:#a', 'webhook:b'])[pick(2)];
 		was := (SELECT o.state FROM backfill.outbox o WHERE o.recipient = who AND o.window_from = day AND o.generation = 0);
-		id := backfill._emit(run, (SELECT p.pipeline_id FROM backfill.pipeline p), mode, deliver, now_(), day, day + interval '1 day', '1',
+		id := backfill._emit(run, (SELECT p.pipeline_id FROM backfill.pipeline p), CASE mode WHEN 'replay' THEN 'replay' ELSE 'live' END, deliver, now_(), day, day + interval '1 day', '1',
 			who, 'note', to_jsonb(pick(2)), CASE WHEN who LIKE 'slack%' THEN 'hold' ELSE 'retry' END);
 		stale := now_() > day + interval '2 days';
 		IF was IS NULL AND mode = 'live' AND NOT stale OR deliver AND mode = 'replay' AND (was IS NULL OR was IN ('suppressed', 'expired')) THEN

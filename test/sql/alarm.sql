@@ -173,6 +173,15 @@ SELECT at_time('2026-08-19 12:00+00');
 CALL backfill.run('neighbour') \gset
 SELECT kind, alarm, evidence FROM backfill.alarm_history WHERE pipeline = 'neighbour' ORDER BY alarm_id;
 
+-- One that works on working days only: on Sunday it is Friday's run that is missing.
+SELECT backfill.create_pipeline('working', 'SELECT id, arrived_at FROM lead WHERE arrived_at >= $1 AND arrived_at < $2 AND false');
+INSERT INTO backfill.run_shape (pipeline_id, run_id, window_from, run_time, data_at, state, judged, watermark_moved, candidates, changed, unchanged, skipped, failed, reasons)
+SELECT p.pipeline_id, -100 - n, d, d + interval '4 hours', d, 'succeeded', true, true, 0, 0, 0, 0, 0, '{}'
+FROM backfill.pipeline p, generate_series(1, 20) n, LATERAL (SELECT '2026-08-21 00:00+00'::timestamptz - n * interval '1 day') d (d) WHERE p.name = 'working' AND extract(isodow FROM d) < 6;
+SELECT at_time('2026-08-23 12:00+00');
+SELECT kind, alarm FROM backfill.check_health('working');
+SELECT backfill.drop_pipeline('working');
+
 -- Bad settings.
 SELECT backfill.set_alarm('nowhere', 'flood', true);
 SELECT backfill.set_alarm('watched', 'fire', true);

@@ -82,6 +82,16 @@ SELECT state, remaining, eta, eta_latest FROM backfill.run_progress;
 SELECT backfill.cancel_run(8004);
 SELECT count(*) FROM backfill.run_progress;
 
+-- A run whose driver crashed is taken up again, and not for ever.
+SELECT backfill.request_run('slow') AS run \gset
+UPDATE backfill.run SET state = 'running', started_at = '2026-11-03 09:00+00', lease_token = 4, lease_until = '2026-11-03 09:10+00' WHERE run_id = :run;
+CALL backfill.run_requested('slow');
+SELECT state, lease_token FROM backfill.run WHERE run_id = :run;
+SELECT backfill.request_run('slow') AS run \gset
+UPDATE backfill.run SET state = 'running', started_at = '2026-11-03 09:00+00', lease_token = 5, lease_until = '2026-11-03 09:10+00' WHERE run_id = :run;
+CALL backfill.run_requested('slow');
+SELECT state, lease_token FROM backfill.run WHERE run_id = :run;
+
 SELECT * FROM backfill.check_invariants();
 SELECT backfill.drop_pipeline('slow');
 RESET backfill.test_clock_seconds;

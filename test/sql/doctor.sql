@@ -84,6 +84,7 @@ SELECT backfill.drop_pipeline('leads_like');
 
 \echo ## runs
 ALTER TABLE backfill.run ALTER run_id RESTART WITH 7001;
+ALTER TABLE backfill.alarm ALTER alarm_id RESTART WITH 930001;
 TRUNCATE item, output;
 SELECT at_time('2026-11-05 12:00+00');
 SELECT * FROM sick;
@@ -94,19 +95,28 @@ SELECT at_time('2026-11-06 12:00+00');
 CALL backfill.run('ill') \g /dev/null
 SELECT at_time('2026-11-07 12:00+00');
 CALL backfill.run('ill') \g /dev/null
-SELECT at_time('2026-11-09 12:05+00');
+-- Overdue is what the alarm of that name says: three runs are no habit.
+SELECT at_time('2026-11-09 12:15+00');
+SELECT * FROM sick;
+INSERT INTO backfill.run_shape (pipeline_id, run_id, window_from, run_time, data_at, state, judged, watermark_moved, candidates, changed, unchanged, skipped, failed, reasons)
+SELECT p.pipeline_id, -n, d, d + interval '11 hours', d, 'succeeded', true, true, 0, 0, 0, 0, 0, '{}'
+FROM backfill.pipeline p, generate_series(1, 10) n, LATERAL (SELECT '2026-11-05 00:00+00'::timestamptz - n * interval '1 day') d (d) WHERE p.name = 'ill' AND extract(isodow FROM d) < 6;
+SELECT at_time('2026-11-09 12:10+00');
 SELECT * FROM sick;
 SELECT at_time('2026-11-09 12:15+00');
 SELECT * FROM sick;
+SELECT * FROM backfill.check_health('ill');
 SELECT hint AS mend FROM sick WHERE "check" = 'overdue' \gset
 :mend
 SELECT * FROM sick;
 \echo # too far back
 UPDATE backfill.pipeline SET watermark = '2026-10-20 09:00+00' WHERE name = 'ill';
-SELECT * FROM sick;
-SELECT hint AS mend FROM sick \gset
-:mend
+CALL backfill.run('ill') \g /dev/null
 SELECT "check", status, detail, hint FROM sick;
+-- A replay of it that somebody cancelled has not looked at it either.
+SELECT count(*) AS slots FROM backfill.replay('ill', '2026-10-20', '2026-11-03');
+SELECT backfill.cancel_replay(max(replay_id)) FROM backfill.replay;
+SELECT "check", status FROM sick;
 SELECT replace(hint, '*', 'count(*)') AS mend FROM sick \gset
 :mend
 SELECT * FROM sick;
@@ -134,6 +144,13 @@ SELECT * FROM sick;
 UPDATE backfill.run SET held_by = 'prepared transaction ''moving'' of 2026-11-05 10:00:00+00' WHERE run_id = (SELECT max(run_id) FROM backfill.run);
 SELECT * FROM sick;
 UPDATE backfill.run SET held_by = NULL;
+\echo # it does not move, as its alarm says
+SELECT * FROM sick;
+UPDATE backfill.run_shape SET watermark_moved = false WHERE run_id > 0;
+SELECT * FROM sick;
+SELECT backfill.set_alarm('ill', 'watermark_stuck', threshold => 5);
+SELECT * FROM sick;
+UPDATE backfill.run_shape SET watermark_moved = true;
 UPDATE backfill.pipeline SET watermark = '2026-11-09' WHERE name = 'ill';
 
 \echo ## outbox
@@ -144,6 +161,11 @@ CALL backfill.run('tells') \g /dev/null
 SELECT * FROM sick;
 SELECT at_time('2026-11-09 14:30+00');
 SELECT * FROM sick;
+-- Not while somebody is at others of the channel.
+BEGIN;
+SELECT count(*) FROM backfill.claim_deliveries('smtp', 1, '1 minute');
+SELECT * FROM sick;
+ROLLBACK;
 CREATE VIEW claim AS SELECT * FROM backfill.claim_deliveries('smtp', lease => '1 minute');
 SELECT count(*), min(token) AS token, min(message_id) AS a, min(message_id) + 1 AS b, max(message_id) AS c FROM claim \gset
 SELECT * FROM sick;

@@ -12,6 +12,7 @@ CREATE TABLE invoice (sale_id bigint PRIMARY KEY, total numeric, made_at timesta
 CREATE TABLE tax (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, sale_id bigint UNIQUE, amount numeric, invoices bigint[]);
 CREATE TABLE odd (k bigint PRIMARY KEY, n bigint NOT NULL DEFAULT 0, t text, at timestamptz);
 CREATE TABLE loose (k bigint NOT NULL, note text);
+CREATE TABLE dated (k bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
 CREATE SEQUENCE number;
 INSERT INTO sale (id, amount, email) SELECT n, n * 10, CASE WHEN n % 2 = 0 THEN 'customer' || n || '@example.com' END FROM generate_series(1, 20) n;
 
@@ -104,6 +105,9 @@ SELECT * FROM prove_with(lacking => 'SELECT k FROM unnest($1) k WHERE NOT EXISTS
 \echo now() in an output
 SELECT * FROM prove_with(work => 'INSERT INTO odd (k, at) SELECT k, now() FROM unnest($1) k ON CONFLICT DO NOTHING');
 SELECT * FROM prove_with(work => 'INSERT INTO odd (k, t) SELECT k, CURRENT_DATE FROM unnest($1) k ON CONFLICT DO NOTHING');
+\echo but in a column with that DEFAULT it says when the row was written
+SELECT * FROM prove_with(lacking => 'SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM dated d WHERE d.k = k.k)',
+	work => 'INSERT INTO dated SELECT k, now() FROM unnest($1) k ON CONFLICT DO NOTHING');
 \echo a clock that runs on in an output
 SELECT * FROM prove_with(work => 'INSERT INTO odd (k, at) SELECT k, clock_timestamp() FROM unnest($1) k ON CONFLICT DO NOTHING');
 \echo random() in an output
@@ -141,6 +145,9 @@ SELECT * FROM prove_with(lacking => $$ SELECT ask($1, 'takes') $$);
 SELECT * FROM prove_with(lacking => $$ SELECT ask($1, 'notifies') $$);
 \echo a check that is true for the wrong inputs: for any key once there is one
 SELECT * FROM prove_with(lacking => 'SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM odd)');
+\echo for smaller keys, and for larger ones
+SELECT * FROM prove_with(lacking => 'SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM odd o WHERE o.k >= k.k)');
+SELECT * FROM prove_with(lacking => 'SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM odd o WHERE o.k <= k.k)');
 \echo for outputs made from older inputs
 SELECT * FROM prove_with(work => 'INSERT INTO odd AS o (k, n) SELECT id, amount FROM sale WHERE id = ANY ($1) ON CONFLICT (k) DO UPDATE SET n = excluded.n');
 SELECT * FROM prove_with(work => 'INSERT INTO odd AS o (k, n) SELECT id, amount FROM sale WHERE id = ANY ($1) ON CONFLICT (k) DO UPDATE SET n = excluded.n',

@@ -63,6 +63,12 @@ SELECT * FROM backfill.purge('kept');
 SELECT count(*) FROM backfill.retention WHERE pipeline = 'kept';
 -- A day past the details' time of the first five. What is unknown or waits keeps its payload; the sixth is younger.
 SELECT at_time('2026-01-06 20:30+00'::timestamptz + interval '90 days');
+-- So does what was claimed and then suppressed: a replay may still send it, as its receiver may have seen it.
+BEGIN;
+UPDATE backfill.delivery d SET state = 'suppressed', reason = 'inert' FROM backfill.message m WHERE m.message_id = d.message_id AND m.pipeline = 'kept' AND m.item = '5';
+SELECT what, purged FROM backfill.purge('kept');
+SELECT item, state, reason, payload FROM backfill.outbox WHERE pipeline = 'kept' AND item = '5';
+ROLLBACK;
 SELECT * FROM backfill.purge('kept');
 SELECT * FROM backfill.purge('kept');
 SELECT item, state, payload FROM backfill.outbox WHERE pipeline = 'kept' ORDER BY message_id;

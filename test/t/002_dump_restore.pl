@@ -23,6 +23,7 @@ SELECT backfill.drop_pipeline('gone');
 SELECT backfill.add_step('orders', 'price', done => 'SELECT EXISTS (SELECT FROM price p WHERE p.id = $1)',
 	work => 'INSERT INTO price SELECT $1 WHERE 1 / ($1 - 13) IS NOT NULL');
 SQL
+$node->safe_psql('postgres', q{SELECT backfill.set_alarm('orders', 'same_items_failing', threshold => 1)});
 $node->safe_psql('postgres', q{CALL backfill.run('orders')}) for 1 .. 2;
 $node->safe_psql('postgres', q{SELECT backfill.set_alarm('orders', 'flood', threshold => 7), backfill.set_retention('orders', details => '30 days')});
 
@@ -56,7 +57,7 @@ for my $table (@tables)
 	my $contents = "SELECT t.*::text FROM $table t ORDER BY 1";
 	is($node->safe_psql('restored', $contents), $node->safe_psql('postgres', $contents), "$table is as it was");
 }
-for my $table (qw(pipeline step run step_event item_failure run_shape alarm_setting retention))
+for my $table (qw(pipeline step run step_event item_failure run_shape alarm alarm_setting retention))
 {
 	cmp_ok($node->safe_psql('restored', "SELECT count(*) FROM backfill.$table"), '>', 0, "$table was not empty");
 }
@@ -70,6 +71,9 @@ is($node->safe_psql('restored', <<'SQL'), 0, 'and nothing of it is stale');
 SELECT count(*) FROM (SELECT bt.normalize_report_lacking('{1}') UNION ALL SELECT bt.unify_reports_lacking('{1}') UNION ALL SELECT bt.group_loans_lacking('{1}')) x
 SQL
 
+my $alarms = q{SELECT alarm_id, kind, alarm, closed_at IS NULL FROM backfill.alarm_history};
+is($node->safe_psql('restored', $alarms), '1|same_items_failing|1 items have failed in 1 windows in a row, or in more|t', 'an open alarm is still open');
+
 my $sequences = q{SELECT oid::regclass, pg_sequence_last_value(oid) FROM pg_class
 	WHERE relkind = 'S' AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('backfill', 'bt')) ORDER BY 1::text};
 my $before = $node->safe_psql('postgres', $sequences);
@@ -80,6 +84,10 @@ my $last = q{SELECT run_id, candidates, changed, failed FROM backfill.run ORDER 
 is($node->safe_psql('postgres', $last), '2|5|0|1', 'the second run changed nothing');
 $node->safe_psql('restored', q{CALL backfill.run('orders')});
 is($node->safe_psql('restored', $last), '3|5|0|1', 'the restored pipeline runs, finds its outputs, and numbers go on');
+is($node->safe_psql('restored', $alarms), $node->safe_psql('postgres', $alarms), 'and raises the alarm no second time');
+$node->safe_psql('restored', q{UPDATE item SET id = 15 WHERE id = 13});
+$node->safe_psql('restored', q{CALL backfill.run('orders')});
+is($node->safe_psql('restored', "$alarms WHERE closed_at IS NOT NULL") =~ s/\|.*//sr, '1', 'which closes there when the item is mended');
 
 $node->stop;
 done_testing();

@@ -46,13 +46,14 @@ std::string sorted_query(const Pipeline &pipeline, const Resumption &resumption,
 	const std::string collate =
 		OidIsValid(collation) ? std::string(" COLLATE ") + call([&]() noexcept { return generate_collation_name(collation); })
 							  : std::string();
-	const std::string more = resumption.has_more ? " UNION ALL SELECT m.k::" + key + ", m.t FROM ROWS FROM ("
-	                                               "pg_catalog.unnest($5::pg_catalog.text[]), pg_catalog.unnest($6::pg_catalog.timestamptz[])) AS m(k, t)"
-	                                             : "";
-	return "SELECT DISTINCT ON (1) c.k" + collate + ", c.t FROM (" + typed_query(pipeline) + more + ") AS c" +
+	const std::string from = resumption.has_more ? "SELECT s.k, s.t, false AS also FROM (" + typed_query(pipeline) + ") AS s UNION ALL SELECT m.k::" + key +
+	                                                   ", m.t, true FROM ROWS FROM (pg_catalog.unnest($5::pg_catalog.text[]), "
+	                                                   "pg_catalog.unnest($6::pg_catalog.timestamptz[])) AS m(k, t)"
+	                                             : typed_query(pipeline);
+	return "SELECT DISTINCT ON (1) c.k" + collate + ", c.t" + (resumption.has_more ? ", c.also" : "") + " FROM (" + from + ") AS c" +
 	       not_counted("::" + key + collate, resumption) +
 	       // A null key comes first, so that it is known of whatever is read after it. Behind a key there is none.
-	       (resumption.after ? " ORDER BY 1" : " ORDER BY 1 NULLS FIRST") + ", 2 DESC NULLS LAST" +
+	       (resumption.after ? " ORDER BY 1" : " ORDER BY 1 NULLS FIRST") + ", 2 DESC NULLS LAST" + (resumption.has_more ? ", 3" : "") +
 	       (most ? " LIMIT " + std::to_string(*most) : "");
 }
 
@@ -115,7 +116,7 @@ void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryCon
 				MemoryContext const old = MemoryContextSwitchTo(context);
 				CachedPlanSource *const source = static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
 				slot_ = MakeSingleTupleTableSlot(CreateTupleDescCopy(source->resultDesc), &TTSOpsMinimalTuple);
-				store_ = tuplestore_begin_heap(false, true, work_mem);
+				store_ = tuplestore_begin_heap(resumption.has_more, true, work_mem); // true: read twice
 				MemoryContextSwitchTo(old);
 				DestReceiver *const receiver = CreateDestReceiver(DestTuplestore);
 				SetTuplestoreDestReceiverParams(receiver, store_, context, true, nullptr, nullptr);
@@ -128,9 +129,20 @@ void Candidates::scan(const Pipeline &pipeline, const RunFrame &frame, MemoryCon
 				receiver->rDestroy(receiver);
 
 				count_ = tuplestore_tuple_count(store_);
+				if (resumption.has_more)
+					count_also();
 			});
 		});
 	});
+}
+
+void Candidates::count_also() noexcept {
+	MemoryContext const caller = MemoryContextSwitchTo(slot_->tts_mcxt);
+	bool is_null = false;
+	while (tuplestore_gettupleslot(store_, true, false, slot_))
+		also_count_ += DatumGetBool(slot_getattr(slot_, 3, &is_null)) ? 1 : 0;
+	tuplestore_rescan(store_);
+	MemoryContextSwitchTo(caller);
 }
 
 std::vector<Item> Candidates::next(const Pipeline &pipeline, int most) {

@@ -37,15 +37,19 @@ public:
 	// Those of the items that the candidate query still answers.
 	static FoundItems find(const Pipeline &pipeline, const RunFrame &frame, const std::vector<EarlierFailures> &failures);
 	std::int64_t count() const noexcept { return count_; }
+	std::int64_t also_count() const noexcept { return also_count_; } // of these, the further items that the range itself has not
 	// The next items, at most `most`; empty at the end. Keys are copied into the current memory context.
 	std::vector<Item> next(const Pipeline &pipeline, int most);
 	bool null_key() const noexcept { return null_key_; } // has come up
 	void release();
 
 private:
+	void count_also() noexcept;
+
 	Tuplestorestate *store_ = nullptr;
 	TupleTableSlot *slot_ = nullptr;
 	std::int64_t count_ = 0;
+	std::int64_t also_count_ = 0;
 	bool null_key_ = false; // came up
 };
 

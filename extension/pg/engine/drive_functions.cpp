@@ -174,6 +174,8 @@ BACKFILL_FUNCTION(pg_backfill_run_candidates) {
 	try {
 		candidates.scan(run.pipeline, run.frame, CurrentMemoryContext, still_failing(run.record, run.pipeline, run.frame),
 		                counts ? std::nullopt : std::optional(most));
+		if (counts)
+			run.record.note_asked_again(run.frame, candidates.also_count());
 		// Refuses a null key if there is no other.
 		const std::vector<Item> items = candidates.next(run.pipeline, most);
 		put_candidates(fcinfo, run.pipeline, items, candidates.null_key(),

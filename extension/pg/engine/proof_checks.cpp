@@ -1,5 +1,6 @@
 // Whether a check says what is true: asked again, alone, at another time; against what the work would make.
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "pg/engine/proof.hpp"
@@ -194,25 +195,30 @@ std::vector<std::vector<int>> Proof::lacking_alone(const std::vector<int> &membe
 	return found;
 }
 
-// An item is done before the others: which of them does that make done?
+// An item is done before the others: which of them does that make done? One near the beginning and one near the end, since
+// a check may go by the order of keys.
 void Proof::one_before_the_others(const Making &making) {
 	std::vector<int> first;
 	rolled_back([&] { first = in_run(false, [&](Chain &chain) { return chain.first_lacking(items_); }); });
-	int best = -1;
+	std::map<std::string, std::size_t> changes;
+	for (const StepEvent &event : making.report.events)
+		changes[event.decision.item] += event.decision.changed ? 1 : 0;
+	int low = -1;
+	int high = -1;
 	std::size_t most = 0;
 	for (const int member : all_) {
-		const std::string key = pipeline_.keys.text_of(items_[static_cast<std::size_t>(member)].key);
-		const auto changes = static_cast<std::size_t>(
-			std::count_if(making.report.events.begin(), making.report.events.end(), [&](const StepEvent &event) {
-				return event.decision.item == key && event.decision.changed;
-			}));
-		if (first[static_cast<std::size_t>(member)] >= 0 && changes > most) {
-			best = member;
-			most = changes;
-		}
+		const std::size_t count = changes[pipeline_.keys.text_of(items_[static_cast<std::size_t>(member)].key)];
+		if (first[static_cast<std::size_t>(member)] < 0 || count == 0 || count < most)
+			continue;
+		if (count > most)
+			low = member;
+		high = member;
+		most = count;
 	}
-	if (best >= 0)
-		look_for_strangers(best);
+	if (low >= 0)
+		rolled_back([&] { look_for_strangers(low); });
+	if (high != low)
+		rolled_back([&] { look_for_strangers(high); });
 }
 
 // One that is done now, and whose work would make something all the same, was taken for another.

@@ -143,6 +143,7 @@ void Run::drive() {
 void Run::scan() {
 	has_failures_ = record_.has_failures();
 	candidates_.scan(pipeline_, frame_, context_, still_failing(record_, pipeline_, frame_));
+	record_.note_asked_again(frame_, candidates_.also_count());
 	progress_.candidates = progress_.tally.candidates() + candidates_.count();
 	write_progress(progress_, std::nullopt);
 }

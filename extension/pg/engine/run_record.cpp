@@ -152,6 +152,17 @@ void RunRecord::forget_failures(const RunFrame &frame, const std::vector<std::st
 	});
 }
 
+void RunRecord::note_asked_again(const RunFrame &frame, std::int64_t items) const {
+	if (items == 0)
+		return;
+	as_engine(engine_, [&] {
+		with_spi([&] {
+			static constinit Statement statement("SELECT backfill._note_asked_again($1, $2)");
+			statement.run({Param::of(frame.run_id), Param::of(items)});
+		});
+	});
+}
+
 namespace {
 
 // Events that differ in their item only.

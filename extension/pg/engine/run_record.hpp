@@ -44,6 +44,9 @@ public:
 	// Those of them that are candidates no more.
 	void forget_failures(const RunFrame &frame, const std::vector<std::string> &asked, const std::vector<std::string> &found) const;
 
+	// How many of this run's items only come from there.
+	void note_asked_again(const RunFrame &frame, std::int64_t items) const;
+
 	// What a batch changed or failed, in the batch's own transaction. all: skips too. Counts the failures that are new
 	// into the report's tally.
 	void write_batch(const RunFrame &frame, BatchReport &report, bool all) const;

@@ -1,6 +1,7 @@
 #include "worker/configuration.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 
 namespace backfill::worker {
 
@@ -110,6 +111,8 @@ void Section::finish() const {
 }
 
 Configuration Configuration::read(const std::string &file) {
+	if (std::filesystem::is_directory(file))
+		throw ConfigurationError(file + ": is a directory, and not a TOML file");
 	Configuration configuration;
 	try {
 		configuration.root_ = std::make_shared<const toml::table>(toml::parse_file(file));

@@ -67,6 +67,7 @@ CREATE TABLE backfill.run (
 CREATE INDEX run_pipeline ON backfill.run (pipeline_id, run_id DESC);
 CREATE INDEX run_replay ON backfill.run (replay_id, window_from) WHERE replay_id IS NOT NULL;
 CREATE INDEX run_open ON backfill.run (pipeline_id, window_from) WHERE state IN ('requested', 'running', 'paused');
+CREATE INDEX run_running ON backfill.run (pipeline_id) WHERE state = 'running';
 -- A second request while one waits joins it.
 CREATE UNIQUE INDEX run_requested_once ON backfill.run (pipeline_id)
 	WHERE mode = 'live' AND state = 'requested' AND started_at IS NULL;

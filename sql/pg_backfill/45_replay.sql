@@ -82,6 +82,11 @@ DECLARE
 BEGIN
 	PERFORM backfill._check_replay(p.pipeline_id, redo, deliver, downstream);
 	bounds := backfill._replay_bounds(p.pipeline_id, local_from, local_to);
+	-- A year that was mistyped would make runs for centuries.
+	IF extract(epoch FROM bounds.replay_to - bounds.replay_from) > 10000 * extract(epoch FROM ('1 ' || p.slot)::interval) THEN
+		RAISE EXCEPTION 'replay from % to % has more than 10000 slots', local_from, local_to
+			USING ERRCODE = 'program_limit_exceeded', HINT = 'Ask for it in parts.';
+	END IF;
 	-- Who asks second waits here and then finds the first one's replay.
 	PERFORM FROM backfill.pipeline q WHERE q.pipeline_id = p.pipeline_id FOR NO KEY UPDATE;
 	SELECT y.replay_id INTO wanted FROM backfill.replay y
@@ -234,6 +239,8 @@ COMMENT ON VIEW backfill.replay_progress IS 'replays, with how many of their slo
 
 CREATE VIEW backfill.run_history AS
 	SELECT r.run_id, p.name AS pipeline, r.mode, r.state, r.window_from, r.window_to, r.scan_from, r.scan_to, r.left_out_from, r.next_watermark, r.held_by, r.requested_by, r.started_at, r.finished_at,
-		r.candidates, r.changed, r.unchanged, r.skipped, r.failed, r.newly_failed, r.sqlstate, r.error, r.replay_id
+		r.candidates, r.changed, r.unchanged, r.skipped, r.failed, r.newly_failed, r.sqlstate,
+		CASE WHEN backfill._is_member(p.owner) OR backfill._is_member('backfill_operator') THEN r.error END AS error, r.replay_id
 	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id);
 COMMENT ON VIEW backfill.run_history IS 'runs with their tallies';
+COMMENT ON COLUMN backfill.run_history.error IS 'may quote data: for operators and the pipeline''s owner';

@@ -304,6 +304,14 @@ BEGIN
 		RAISE WARNING 'other pipelines were not looked at: %', SQLERRM;
 	END;
 	BEGIN
+		-- A clock that is wrong for one run must not purge what is of now: after a leap nothing is purged until a run comes
+		-- as soon after another as runs do. A month's slot is no leap.
+		IF EXISTS (SELECT FROM (
+				SELECT r.run_time - lead(r.run_time) OVER (ORDER BY r.run_id DESC) AS gap FROM backfill.run r
+				WHERE r.pipeline_id = _keep_house.pipeline_id AND r.mode = 'live' AND r.started_at IS NOT NULL ORDER BY r.run_id DESC LIMIT 1) g
+			WHERE g.gap > '60 days') THEN
+			RETURN;
+		END IF;
 		-- And of one pipeline that was dropped, in turn.
 		FOR n IN SELECT q.name FROM backfill.pipeline q WHERE q.pipeline_id = _keep_house.pipeline_id
 			UNION ALL

@@ -32,7 +32,7 @@ COMMENT ON FUNCTION backfill._narrate_beginning(backfill.run, backfill.pipeline)
 CREATE FUNCTION backfill._narrate_decisions(r backfill.run, p backfill.pipeline) RETURNS TABLE (at timestamptz, line text)
 	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-	(SELECT e.at, format('%s run=%s item=%s step=%s status=%s', p.name, r.run_id, e.item, e.step, e.status)
+	(SELECT e.at, format('%s run=%s item=%s step=%s status=%s', p.name, r.run_id, regexp_replace(e.item, '[[:cntrl:]]', '?', 'g'), e.step, e.status)
 		|| CASE WHEN e.reason <> '' THEN ' reason=' || e.reason ELSE '' END || CASE WHEN e.message IS NOT NULL AND may.read_texts THEN ': ' || e.message ELSE '' END
 	FROM backfill.step_event e, (SELECT backfill._is_member(p.owner) OR backfill._is_member('backfill_operator')) AS may(read_texts)
 	WHERE e.run_id = r.run_id ORDER BY e.step_event_id)

@@ -19,11 +19,14 @@ BEGIN
 	REVOKE SELECT ON backfill.message, backfill.outbox, backfill.superseded, backfill.step_event, backfill.decision FROM backfill_reader;
 	GRANT SELECT (message_id, pipeline, window_from, window_to, message_type, generation, receiver_key, deliver_until, channel,
 		content_hash, run_id, item, created_at) ON backfill.message TO backfill_reader;
+	REVOKE SELECT ON backfill.run FROM backfill_reader;
+	EXECUTE (SELECT format('GRANT SELECT (%s) ON backfill.run TO backfill_reader', string_agg(quote_ident(a.attname), ', '))
+		FROM pg_attribute a WHERE a.attrelid = 'backfill.run'::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> 'error');
 	GRANT SELECT (step_event_id, run_id, item, step, status, reason, sqlstate, at) ON backfill.step_event TO backfill_reader;
 	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock(), backfill._alarm_text(text, text, jsonb), backfill._percent(text),
-		backfill._cron_job(text), backfill.doctor(), backfill.narration(bigint) TO backfill_reader;
+		backfill._cron_job(text), backfill.doctor(), backfill.narration(bigint), backfill._is_member(name), backfill._caller() TO backfill_reader;
 
-	GRANT SELECT ON backfill.message, backfill.outbox, backfill.superseded, backfill.step_event, backfill.decision TO backfill_operator;
+	GRANT SELECT ON backfill.run, backfill.message, backfill.outbox, backfill.superseded, backfill.step_event, backfill.decision TO backfill_operator;
 	GRANT EXECUTE ON FUNCTION
 		backfill.create_pipeline(text, text, regtype, interval, text, text, interval, interval, text, text, text, interval, double precision),
 		backfill.alter_pipeline(text, text, interval, text, text, interval, interval, text, text, text, text, interval, double precision),

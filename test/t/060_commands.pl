@@ -42,6 +42,8 @@ is($code, 1, 'some files cannot be loaded');
 like($err, qr/nowhere\.json: No such file/, 'which, and why');
 like($err, qr/s06_no_record_102\.json: the report has no mobile of its own\nHINT:  Say whose it is with --mobile/, 'and what to do');
 like($out, qr/s01_baseline\.json,1,already there/, 'the others are done');
+like((worker('load-reports', 'test/data'))[2], qr/test\/data: Is a directory/, 'a folder is no report');
+like((worker('runs', 'show', 'abc'))[2], qr/abc is not an id/, 'an id that is none');
 is((worker('load-reports', '--mobile', '12', 'test/data/reports/s01_baseline.json'))[0], 2, 'a mobile that is none: usage');
 
 # Runs.
@@ -87,7 +89,7 @@ is((worker('outbox'))[0], 2, 'outbox alone: usage');
 like((worker('status', 'bt_leads'))[1], qr/^pipeline +bt_leads\n.*^last_state +succeeded\n.*^cron +no pg_cron\n/ms, 'status of one pipeline');
 like((worker('status', '-o', 'json'))[1], qr/^\{"pipeline":"bt_leads",.*^\{"pipeline":"odd",.*"open_alarms":/ms, 'status of all');
 ($code, $out, $err) = worker('status', 'nothing');
-is($code, 1, 'status of a pipeline that does not exist');
+is($code, 2, 'status of a pipeline that does not exist');
 like($err, qr/pipeline "nothing" does not exist\nHINT:/, 'what to do');
 ($code, $out) = worker('explain', 'bt_leads', '1', '-o', 'csv');
 like($out, qr/^step,update_web_status,done,skip,done,""\r$/m, 'explain: a step that is done');

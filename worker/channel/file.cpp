@@ -40,6 +40,8 @@ private:
 };
 
 Outcome nothing_left(int error) {
+	if (error == ENAMETOOLONG) // the message's fault, and not the folder's
+		return {core::Attempt::refused, "file_name_too_long", std::nullopt, false, false};
 	const char *const reason = error == ENOSPC || error == EDQUOT ? "file_no_space"
 	                           : error == EACCES || error == EPERM || error == EROFS ? "file_not_permitted"
 	                           : error == ENOENT || error == ENOTDIR ? "file_no_directory" : "file_error";

@@ -1,6 +1,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -47,6 +48,8 @@ constexpr const char *load = R"(
 std::string read_all(const std::string &file) {
 	std::ifstream opened;
 	if (file != "-") {
+		if (std::filesystem::is_directory(file))
+			throw std::runtime_error(file + ": " + std::strerror(EISDIR));
 		opened.open(file, std::ios::binary);
 		if (!opened)
 			throw std::runtime_error(file + ": " + std::strerror(errno));

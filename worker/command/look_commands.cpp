@@ -15,11 +15,13 @@ struct Options {
 // One row a pipeline is too wide for a line.
 ExitCode print_status(const Invocation &invocation, const Options &options) {
 	Connection connection = open_session(invocation);
-	if (!options.pipeline.empty()) // refuses one that does not exist, with a hint
-		connection.query("SELECT backfill._pipeline($1)", {options.pipeline});
-	print_expanded(invocation, connection.table("SELECT * FROM backfill.pipeline_status"
-	                                            " WHERE $1::text IS NULL OR pipeline = $1 ORDER BY pipeline",
-	                                            {given(options.pipeline)}));
+	const Table status = connection.table("SELECT * FROM backfill.pipeline_status WHERE $1::text IS NULL OR pipeline = $1 ORDER BY pipeline",
+	                                      {given(options.pipeline)});
+	if (status.rows.empty() && !options.pipeline.empty()) {
+		std::fprintf(stderr, "pg_backfill: pipeline \"%s\" does not exist\nHINT:  pg_backfill status lists them all.\n", options.pipeline.c_str());
+		return ExitCode::usage;
+	}
+	print_expanded(invocation, status);
 	return ExitCode::done;
 }
 

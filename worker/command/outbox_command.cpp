@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "worker/command/id.hpp"
 #include "worker/command/output.hpp"
 #include "worker/command/session.hpp"
 
@@ -59,7 +60,7 @@ ExitCode decide(const Invocation &invocation, const Options &options, const std:
 void add_decision(CLI::App &outbox, Invocation &invocation, const std::shared_ptr<Options> &options, const std::string &name,
                   const std::string &description, const std::string &what, const std::string &call) {
 	CLI::App *const command = outbox.add_subcommand(name, description);
-	command->add_option("message", options->messages, "Message ids")->required()->check(CLI::PositiveNumber);
+	command->add_option("message", options->messages, "Message ids")->required()->check(is_id());
 	command->add_option("--reason", options->reason, "Why; it is kept with the message")->required();
 	command->callback([&invocation, options, what, call] {
 		invocation.action = [&invocation, options, what, call] { return decide(invocation, *options, what, call); };
@@ -82,7 +83,7 @@ void add_outbox(CLI::App &app, Invocation &invocation) {
 	listing->callback([&invocation, options] { invocation.action = [&invocation, options] { return list(invocation, *options); }; });
 	listing->footer("Example:\n  pg_backfill outbox list --state unknown --output json");
 	CLI::App *const showing = outbox->add_subcommand("show", "One message with its payload, its deliveries and what people decided");
-	showing->add_option("message", options->messages, "Message id")->required()->expected(1)->check(CLI::PositiveNumber);
+	showing->add_option("message", options->messages, "Message id")->required()->expected(1)->check(is_id());
 	showing->callback([&invocation, options] { invocation.action = [&invocation, options] { return show(invocation, *options); }; });
 	showing->footer("Example:\n  pg_backfill outbox show 17");
 	add_decision(*outbox, invocation, options, "requeue", "Send what is dead, expired or suppressed after all", "requeued",

@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "worker/command/id.hpp"
 #include "worker/command/output.hpp"
 #include "worker/command/session.hpp"
 
@@ -54,7 +55,7 @@ void add_runs(CLI::App &app, Invocation &invocation) {
 			invocation.action = [&invocation, options] { return list_runs(invocation, *options); };
 	});
 	CLI::App *const show = runs->add_subcommand("show", "The story of one run, as backfill.narration tells it");
-	show->add_option("run", options->run_id, "Run id")->required()->check(CLI::PositiveNumber);
+	show->add_option("run", options->run_id, "Run id")->required()->check(is_id());
 	show->callback([&invocation, options] { invocation.action = [&invocation, options] { return show_run(invocation, *options); }; });
 	show->footer("Example:\n  pg_backfill runs show 42");
 	runs->footer("Examples:\n  pg_backfill runs bt_leads --limit 7\n  pg_backfill runs --state failed --output csv\n  pg_backfill runs show 42");

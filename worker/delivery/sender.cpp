@@ -102,14 +102,21 @@ Sender::Turn Sender::turn() {
 		low_ = 0;
 		scanned_at_ = now;
 	}
-	Claim claim = outbox_->claim(leave.only_one ? 1 : channel_.batch, low_);
+	Claim claim = leave.only_one ? claim_trial() : outbox_->claim(channel_.batch, low_);
 	if (claim.messages.empty()) {
 		pace_.unused(now);
 		return Turn::empty;
 	}
-	low_ = claim.messages.back().message.id;
+	(leave.only_one ? tried_ : low_) = claim.messages.back().message.id;
 	send_all(std::move(claim));
 	return Turn::sent;
+}
+
+// While the channel is not trusted each trial is of another message, or a few that cannot be delivered would keep all
+// that are behind them.
+Claim Sender::claim_trial() {
+	Claim claim = outbox_->claim(1, tried_);
+	return claim.messages.empty() && tried_ > 0 ? outbox_->claim(1, 0) : claim;
 }
 
 void Sender::send_all(Claim claim) {

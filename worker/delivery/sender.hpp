@@ -31,6 +31,7 @@ private:
 	void disconnect();
 	// Says what is known, claims, and sends.
 	Turn turn();
+	Claim claim_trial();
 	void send_all(Claim claim);
 	// False: the rest is to be given back.
 	bool send_next(Claim &claim);
@@ -62,7 +63,8 @@ private:
 	std::chrono::milliseconds scanned_at_{0};
 	std::chrono::milliseconds not_now_{0};     // how long the channel may not be tried
 	bool go_on_ = true;                        // with the rest of the claim
-	long long low_ = 0;
+	long long low_ = 0;   // what was claimed last
+	long long tried_ = 0; // what was tried last while the channel was not trusted
 };
 
 } // namespace backfill::worker

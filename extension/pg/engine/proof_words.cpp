@@ -18,7 +18,7 @@ constexpr Advice advices[] = {
 	{"check_wrong", "Let the check compare the output with the inputs it was made from, for the keys in $1 and no others."},
 	{"output_absent", "Let the check look for what the work writes, or let the work say backfill.skip or backfill.stop."},
 	{"wrote_again", "Let the check find what the work made, or what it recorded where there was nothing to make."},
-	{"emitted_again", "Derive recipient, type and payload from the item: one message per recipient, window and type."},
+	{"emitted_again", "Derive recipient, type and payload from the item: one message per recipient, window and type. Two items that share all three replace each other's message: put what tells them apart into the type."},
 	{"not_repeatable", "Give the output a unique key, use ON CONFLICT, and set values instead of adding to them."},
 	{"differs", "Make the output from the item's data alone: without random(), clock_timestamp() or a sequence. A column whose DEFAULT is such a value is left out."},
 	{"clock", "Use backfill.run_time() or the item's own time instead of now(). A column whose DEFAULT is now() is left out."},
@@ -95,18 +95,29 @@ Finding Proof::verdict(const Making &making) const {
 	                         (busy > 0 ? " Another run works on " + std::to_string(busy) + " of the items." : "");
 	if (!findings_.empty())
 		return {"", "not_proven", items, made, ""};
-	std::string untried;
+	std::string untried, erred;
+	const auto add = [](std::string &list, const std::string &step) { list += (list.empty() ? "" : ", ") + step; };
 	for (const Step &step : pipeline_.steps) {
-		const bool tried = std::any_of(making.report.events.begin(), making.report.events.end(), [&](const StepEvent &event) {
-			return event.decision.step == step.name && event.decision.reason != core::reason::done && event.decision.reason != core::reason::busy;
-		});
-		if (!tried)
-			untried += (untried.empty() ? "" : ", ") + step.name;
+		bool tried = false, failed = false;
+		for (const StepEvent &event : making.report.events)
+			if (event.decision.step == step.name) {
+				failed = failed || !event.sqlstate.empty();
+				tried = tried || (event.decision.status != core::Status::failed && event.decision.reason != core::reason::done && event.decision.reason != core::reason::busy);
+			}
+		if (failed)
+			add(erred, step.name);
+		else if (!tried)
+			add(untried, step.name);
 	}
-	if (untried.empty())
+	if (untried.empty() && erred.empty())
 		return {"", "proven", items, made, ""};
-	return {"", "proven_in_part", items, made,
-	        "There was nothing to make in " + untried + ": try it while some items lack the output, or give the step a clear command."};
+	std::string hint;
+	if (!erred.empty())
+		hint = "Items failed with an error in " + erred + ": backfill.explain_item shows it for one of them; mend that and try again.";
+	if (!untried.empty())
+		hint += (hint.empty() ? "" : " ") + ("There was nothing to make in " + untried) +
+		        ": try it while some items lack the output, or give the step a clear command.";
+	return {"", "proven_in_part", items, made, hint};
 }
 
 } // namespace backfill::pg

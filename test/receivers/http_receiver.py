@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""http_receiver.py RECORD [--tls CERTIFICATE KEY] [--port PORT]: an HTTP server that writes down what it gets.
+"""http_receiver.py RECORD [--tls CERTIFICATE KEY] [--port PORT] [--rules JSON]: an HTTP server that writes down what it gets.
 
 Prints "ready PORT" once it listens on 127.0.0.1. Each request becomes a line of JSON in RECORD before it is answered:
 n, method, path, headers (names in lower case), body (text) and body_base64 (the bytes), and answer, what was done about
 it. RECORD is what a test believes. A GET is answered and not recorded.
 
-It answers 200 "ok" unless POST /_control told it otherwise; the body is a rule or a list of them, in JSON:
+It answers 200 "ok" unless POST /_control, or --rules before it listens, told it otherwise; a rule or a list of them, in
+JSON:
   path     requests whose path begins so (any)          times   how many of them (1; 0 is all)
   status   answer with this status (200)                headers, body   and with these
   action   hang: no answer until the caller goes away   reset: cut the connection once the request is recorded
@@ -127,6 +128,7 @@ def option(name, count):
     return sys.argv[at:at + count]
 
 
+rules.extend(json.loads((option("--rules", 1) or ["[]"])[0]))
 server = Server(("127.0.0.1", int((option("--port", 1) or ["0"])[0])), Handler)
 if option("--tls", 2):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -156,7 +156,8 @@ SELECT * FROM prove_with(work => 'INSERT INTO odd AS o (k, n) SELECT id, amount 
 SELECT * FROM prove_with(lacking => 'SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM odd o WHERE o.k = -k.k)');
 \echo a check that knows a batch from a key, and one that throws dice
 SELECT * FROM prove_with(lacking => 'SELECT k FROM unnest($1) k WHERE cardinality($1) > 1 AND NOT EXISTS (SELECT FROM odd o WHERE o.k = k.k)');
-SELECT DISTINCT step, finding, detail FROM prove_with(lacking => 'SELECT k FROM unnest($1) k, generate_series(1, 40) WHERE random() < 0.02 AND NOT EXISTS (SELECT FROM odd o WHERE o.k = k.k)') p
+SELECT setseed(0.5) \g /dev/null
+SELECT DISTINCT step, finding FROM prove_with(lacking => 'SELECT k FROM unnest($1) k, generate_series(1, 40) WHERE random() < 0.02 AND NOT EXISTS (SELECT FROM odd o WHERE o.k = k.k)') p
 WHERE p.finding = 'check_unsteady';
 \echo a check by the clock
 SELECT * FROM prove_with(lacking => $$ SELECT k FROM unnest($1) k WHERE NOT EXISTS (SELECT FROM odd o WHERE o.k = k.k AND now() < (SELECT max(arrived_at) FROM sale) + interval '30 days') $$);

@@ -166,6 +166,13 @@ SELECT * FROM backfill.rehearse('tried');
 RESET ROLE;
 REVOKE ALL ON FUNCTION backfill.rehearse FROM rehearsal_other;
 DROP ROLE rehearsal_other;
+-- More items than the server's sessions can have locks together.
+CREATE TABLE many (id bigint PRIMARY KEY);
+SELECT backfill.create_pipeline('many', 'SELECT generate_series(1, 30000)::bigint WHERE $1 < $2');
+SELECT backfill.add_batch_step('many', 'make', 'SELECT k FROM unnest($1) k LEFT JOIN many m ON m.id = k WHERE m.id IS NULL', 'INSERT INTO many SELECT unnest($1)');
+SELECT part, would, items FROM backfill.rehearse('many');
+SELECT count(*) FROM many;
+SELECT backfill.drop_pipeline('many');
 SELECT * FROM backfill.check_invariants();
 
 RESET backfill.test_clock_seconds;

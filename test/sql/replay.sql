@@ -77,6 +77,7 @@ SELECT backfill.replay('again', NULL, '2026-10-02');
 SELECT backfill.replay('again', '-infinity', '2026-10-02');
 SELECT backfill.replay('again', '2026-10-02', 'infinity');
 SELECT backfill.replay('again', '2026-11-11', '2026-11-12');
+SELECT backfill.replay('again', '1026-10-01', '2026-10-02');
 SELECT backfill.replay('nowhere', '2026-10-01', '2026-10-02');
 SELECT backfill.replay(NULL, '2026-10-01', '2026-10-02');
 SELECT backfill.replay('again', '2026-10-01', '2026-10-02', redo => 'some');

@@ -29,7 +29,7 @@ BEGIN
 	FROM (VALUES ('backfill_reader', 'SELECT', 'backfill.run'), ('backfill_operator', 'SELECT', 'backfill.message'), ('backfill_deliver', NULL, NULL),
 		('backfill_worker', 'SELECT', 'backfill.channel_status')) AS w(role, privilege, relation)
 	LEFT JOIN pg_roles r ON r.rolname = w.role
-	WHERE r.oid IS NULL OR NOT has_table_privilege(r.oid, w.relation, w.privilege);
+	WHERE r.oid IS NULL OR NOT has_any_column_privilege(r.oid, w.relation, w.privilege);
 END $$;
 COMMENT ON FUNCTION backfill._doctor_installation() IS 'versions and roles';
 

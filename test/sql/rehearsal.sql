@@ -121,7 +121,7 @@ TRUNCATE said;
 INSERT INTO said SELECT * FROM backfill.rehearse('tried', '2026-11-01', '2026-11-04', redo => 'all', deliver => true);
 SET client_min_messages = notice;
 ALTER TABLE backfill.replay ALTER replay_id RESTART WITH 801;
-ALTER TABLE backfill.run ALTER run_id RESTART WITH 800001;
+ALTER TABLE backfill.run ALTER run_id RESTART WITH 8000000001;
 SELECT min(run_id) AS first_run FROM backfill.replay('tried', '2026-11-01', '2026-11-04', redo => 'all', deliver => true) \gset
 SET client_min_messages = warning;
 CALL backfill.run_requested('tried');

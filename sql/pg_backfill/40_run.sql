@@ -13,6 +13,11 @@ CREATE FUNCTION backfill._is_member(role name) RETURNS boolean
 		OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = backfill._caller());
 COMMENT ON FUNCTION backfill._is_member(name) IS 'whether the caller has the rights of a role that may not exist';
 
+CREATE FUNCTION backfill._operates(owner name) RETURNS boolean
+	LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	RETURN backfill._is_member(owner) OR backfill._is_member('backfill_operator');
+COMMENT ON FUNCTION backfill._operates(name) IS 'whether the caller may operate the pipelines of an owner, and see what their errors say, which may quote data';
+
 CREATE FUNCTION backfill._require_operator(pipeline_id integer) RETURNS void
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -20,7 +25,7 @@ DECLARE
 	p backfill.pipeline;
 BEGIN
 	SELECT q.* INTO STRICT p FROM backfill.pipeline q WHERE q.pipeline_id = _require_operator.pipeline_id;
-	IF NOT (backfill._is_member(p.owner) OR backfill._is_member('backfill_operator')) THEN
+	IF NOT backfill._operates(p.owner) THEN
 		RAISE EXCEPTION 'permission denied for pipeline "%"', p.name
 			USING ERRCODE = 'insufficient_privilege', HINT = 'Be its owner or a member of backfill_operator.';
 	END IF;

@@ -240,7 +240,7 @@ COMMENT ON VIEW backfill.replay_progress IS 'replays, with how many of their slo
 CREATE VIEW backfill.run_history AS
 	SELECT r.run_id, p.name AS pipeline, r.mode, r.state, r.window_from, r.window_to, r.scan_from, r.scan_to, r.left_out_from, r.next_watermark, r.held_by, r.requested_by, r.started_at, r.finished_at,
 		r.candidates, r.changed, r.unchanged, r.skipped, r.failed, r.newly_failed, r.sqlstate,
-		CASE WHEN backfill._is_member(p.owner) OR backfill._is_member('backfill_operator') THEN r.error END AS error, r.replay_id
+		CASE WHEN r.error IS NOT NULL AND backfill._operates(p.owner) THEN r.error END AS error, r.replay_id
 	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id);
 COMMENT ON VIEW backfill.run_history IS 'runs with their tallies';
 COMMENT ON COLUMN backfill.run_history.error IS 'may quote data: for operators and the pipeline''s owner';

@@ -9,6 +9,16 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._check_schedule(text) IS 'refuses pipelines that are not there or not the caller''s to run';
 
+-- Anybody may have made a schema of that name, with views that do as he likes, and what looks at them may be a superuser's
+-- function: it must be the extension's own table.
+CREATE FUNCTION backfill._cron_is_here() RETURNS boolean
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
+		WHERE d.classid = 'pg_class'::regclass AND d.objid = to_regclass('cron.job') AND d.deptype = 'e' AND e.extname = 'pg_cron')
+$$;
+COMMENT ON FUNCTION backfill._cron_is_here() IS 'whether pg_cron''s tables are in this database';
+
 -- Only superusers may see pg_cron's setting.
 CREATE FUNCTION backfill._cron_database() RETURNS text
 	LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -16,7 +26,7 @@ AS $$
 DECLARE
 	home CONSTANT text := current_setting('cron.database_name', true);
 BEGIN
-	IF EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'pg_cron') THEN
+	IF backfill._cron_is_here() THEN
 		RETURN current_database();
 	END IF;
 	-- The setting may have outlived the library.

@@ -15,9 +15,7 @@ DECLARE
 	home CONSTANT text := current_setting('cron.database_name', true);
 	job record;
 BEGIN
-	-- Anybody may have made a schema of that name, with a view that does as he likes: it must be the extension's own table.
-	IF NOT EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
-		WHERE d.classid = 'pg_class'::regclass AND d.objid = to_regclass('cron.job') AND d.deptype = 'e' AND e.extname = 'pg_cron') THEN
+	IF NOT backfill._cron_is_here() THEN
 		state := CASE WHEN home IS NULL THEN 'no pg_cron' WHEN home <> current_database() THEN format('pg_cron is in database %s', home) ELSE 'pg_cron is not created' END;
 		RETURN;
 	END IF;

@@ -34,7 +34,7 @@ CREATE FUNCTION backfill._narrate_decisions(r backfill.run, p backfill.pipeline)
 AS $$
 	(SELECT e.at, format('%s run=%s item=%s step=%s status=%s', p.name, r.run_id, regexp_replace(e.item, '[[:cntrl:]]', '?', 'g'), e.step, e.status)
 		|| CASE WHEN e.reason <> '' THEN ' reason=' || e.reason ELSE '' END || CASE WHEN e.message IS NOT NULL AND may.read_texts THEN ': ' || e.message ELSE '' END
-	FROM backfill.step_event e, (SELECT backfill._is_member(p.owner) OR backfill._is_member('backfill_operator')) AS may(read_texts)
+	FROM backfill.step_event e, backfill._operates(p.owner) AS may(read_texts)
 	WHERE e.run_id = r.run_id ORDER BY e.step_event_id)
 	UNION ALL
 	SELECT r.finished_at, 'what it did item by item has been purged'
@@ -76,7 +76,7 @@ BEGIN
 		SELECT 6, 1, CASE r.state WHEN 'requested' THEN 'it waits for a session' WHEN 'running' THEN 'it is running' WHEN 'paused' THEN 'it is paused'
 			ELSE format('it %s at %s', CASE r.state WHEN 'broken' THEN 'broke' WHEN 'cancelled' THEN 'was cancelled' ELSE r.state END, backfill._local(r.finished_at, p.timezone))
 				|| CASE WHEN r.started_at IS NULL THEN '' ELSE format(', after %s s', trim_scale(round(extract(epoch FROM r.finished_at - r.started_at), 1))) END END
-			|| CASE WHEN r.error IS NULL THEN '' ELSE ': ' || r.error END || coalesce(' (' || r.sqlstate || ')', '')) l
+			|| CASE WHEN r.error IS NOT NULL AND backfill._operates(p.owner) THEN ': ' || r.error ELSE '' END || coalesce(' (' || r.sqlstate || ')', '')) l
 	ORDER BY l.n, l.m NULLS FIRST, l.line;
 END $$;
 COMMENT ON FUNCTION backfill._narrate_end(backfill.run, backfill.pipeline) IS 'last lines of a run''s story';

@@ -55,7 +55,7 @@ BEGIN
 			format('-- in database %s: SELECT cron.schedule_in_database(name, schedule, command, %L);', home, current_database());
 		RETURN;
 	END IF;
-	IF to_regclass('cron.job') IS NULL THEN
+	IF NOT backfill._cron_is_here() THEN
 		RETURN QUERY SELECT 'pg_cron', 'warn', 'pg_cron is loaded and has no tables in this database.', 'CREATE EXTENSION pg_cron;';
 		RETURN;
 	END IF;

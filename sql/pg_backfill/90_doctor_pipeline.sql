@@ -134,13 +134,13 @@ BEGIN
 	RETURN QUERY
 	SELECT 'runs', 'fail', format('Run %s of pipeline %s has been silent since its lease ended at %s.', r.run_id, p.name, date_trunc('second', r.lease_until)),
 		format('CALL backfill.run_requested(%L);', p.name)
-	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id) WHERE r.state = 'running' AND r.lease_until < moment ORDER BY r.run_id;
+	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id) WHERE r.state = 'running' AND backfill._has_lapsed(r.lease_until) ORDER BY r.run_id;
 	RETURN QUERY
 	SELECT 'runs', 'warn', format('%s runs of pipeline %s have been waiting since %s and nobody takes them.', count(*), p.name, date_trunc('second', min(r.requested_at))),
 		format('CALL backfill.run_requested(%L);', p.name)
 	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id)
 	WHERE r.state = 'requested' AND r.requested_at < moment - interval '1 hour'
-		AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.pipeline_id = r.pipeline_id AND o.state = 'running' AND o.lease_until >= moment)
+		AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.pipeline_id = r.pipeline_id AND o.state = 'running' AND NOT backfill._has_lapsed(o.lease_until))
 	GROUP BY p.name ORDER BY p.name;
 	RETURN QUERY
 	SELECT 'runs', 'fail', format('The last run of pipeline %s, %s, is %s.', p.name, r.run_id, r.state), format('CALL backfill.run(%L);%s', p.name, CASE WHEN r.state <> 'crashed' THEN format(' -- when this is mended: SELECT error FROM backfill.run_history WHERE run_id = %s', r.run_id) END)

@@ -76,10 +76,23 @@ SELECT 'run_history' AS of, r.* FROM rows_read('SELECT * FROM backfill.run_histo
 SELECT 'outbox' AS of, r.* FROM rows_read('SELECT count(*) FROM backfill.message WHERE payload IS NOT NULL') r;
 ROLLBACK;
 DELETE FROM backfill.run WHERE run_id = :waiting;
+
+-- What ends a run may quote data too: this candidate query stumbles over a row, and says over which.
+SELECT backfill.create_pipeline('spoilt', $$ SELECT id, at FROM item WHERE at >= $1 AND at < $2 AND amount::numeric > 0 $$);
+SELECT backfill.add_step('spoilt', 'make', 'SELECT $1 > 0', 'SELECT $1');
+CALL backfill.run('spoilt');
+SELECT max(run_id) AS spoilt FROM backfill.run \gset
+SELECT error FROM backfill.run_history WHERE run_id = :spoilt;
+SELECT line FROM backfill.narration(:spoilt) WHERE line ~ 'it failed';
+SET ROLE monitor_eye;
+SELECT sqlstate, error FROM backfill.run_history WHERE run_id = :spoilt;
+SELECT line FROM backfill.narration(:spoilt) WHERE line ~ 'it failed';
+SELECT error FROM backfill.run;
+RESET ROLE;
 SELECT * FROM backfill.check_invariants();
 
 RESET backfill.test_clock_seconds;
 RESET backfill.narrate;
-SELECT backfill.drop_pipeline('seen');
+SELECT backfill.drop_pipeline('seen'), backfill.drop_pipeline('spoilt');
 DROP ROLE monitor_eye, monitor_stranger;
 DROP SCHEMA monitor CASCADE;

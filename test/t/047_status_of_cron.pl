@@ -25,6 +25,17 @@ for my $database ('jobs', 'other')
 }
 is(status('other'), 'pg_cron is in database jobs', 'in another database');
 is(status('jobs'), 'pg_cron is not created', 'loaded, and not created');
+
+# Anybody may make what looks like pg_cron's table; whoever looks on as its owner must not run what it calls.
+$node->safe_psql('jobs', q{SELECT backfill.create_roles(); CREATE ROLE intruder LOGIN IN ROLE backfill_reader; GRANT CREATE ON DATABASE jobs TO intruder;
+	SET ROLE intruder; CREATE SCHEMA cron; CREATE TABLE cron.ran_as (who name);
+	CREATE FUNCTION cron.trap() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN INSERT INTO cron.ran_as VALUES (current_user); RETURN 1; END $$;
+	CREATE VIEW cron.job AS SELECT cron.trap() AS jobid, '* * * * *' AS schedule, 'backfill.run(''nightly'')' AS command, current_database() AS database, false AS active;
+	CREATE VIEW cron.job_run_details AS SELECT cron.trap() AS jobid, cron.trap() AS runid, 'failed' AS status, now() AS start_time, now() AS end_time, '' AS return_message});
+is($node->safe_psql('jobs', q{SET ROLE intruder; SELECT cron FROM backfill.pipeline_status}), 'pg_cron is not created', 'a table of somebody else is not pg_cron\'s: status');
+like($node->safe_psql('jobs', q{SET ROLE intruder; SELECT detail FROM backfill.doctor() WHERE "check" = 'pg_cron'}), qr/pg_cron is loaded and has no tables in this database/, 'nor for the doctor');
+is($node->safe_psql('jobs', 'SELECT * FROM cron.ran_as'), '', 'nobody has run what it calls');
+$node->safe_psql('jobs', 'DROP SCHEMA cron CASCADE');
 $node->safe_psql('jobs', 'CREATE EXTENSION pg_cron');
 is(status('jobs'), 'not scheduled', 'no job');
 $node->safe_psql('jobs', q{SELECT cron.schedule('other', '0 5 * * *', $$CALL backfill.run('nightly2')$$), cron.schedule('vacuum', '0 5 * * *', 'VACUUM')});
@@ -54,7 +65,7 @@ $node->safe_psql('jobs', q{SELECT cron.alter_job(jobid, active => false) FROM cr
 is(status('jobs'), 'switched off|30 6 * * *|failed', 'switched off');
 
 # A dashboard may not read pg_cron's tables, and sees the pipeline's row all the same.
-$node->safe_psql('jobs', q{SELECT backfill.create_roles(); CREATE ROLE dashboard LOGIN IN ROLE pg_monitor});
+$node->safe_psql('jobs', q{CREATE ROLE dashboard LOGIN IN ROLE pg_monitor});
 is($node->safe_psql('jobs', 'SET ROLE dashboard; SELECT cron FROM backfill.pipeline_status'), 'switched off', 'a member of pg_monitor');
 is($node->safe_psql('jobs', 'SELECT count(*) FROM backfill.check_invariants()'), '0', 'all invariants hold');
 

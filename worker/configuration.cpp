@@ -119,7 +119,8 @@ Configuration Configuration::read(const std::string &file) {
 	} catch (const toml::parse_error &error) {
 		// A file that cannot be opened has no position.
 		const std::string at = error.source().begin.line > 0 ? where(error.source()) : file;
-		throw ConfigurationError(at + ": " + std::string(error.description()));
+		const char *const hint = error.source().begin.line > 0 ? "" : "\nHINT:  --config, or PG_BACKFILL_CONFIG, names the file.";
+		throw ConfigurationError(at + ": " + std::string(error.description()) + hint);
 	}
 	return configuration;
 }

@@ -40,9 +40,15 @@ void add_options(CLI::App &app, Options &options, Invocation &invocation) {
 		->each([&invocation](const std::string &) { invocation.log_level_given = true; });
 }
 
-ExitCode complain(ExitCode code, const char *message) {
-	std::fprintf(stderr, "pg_backfill: %s\n", message);
+ExitCode complain(ExitCode code, const std::string &message) {
+	std::fprintf(stderr, "pg_backfill: %s\n", message.c_str());
 	return code;
+}
+
+// The server does not say what right is missing where it refuses a function or a table.
+std::string hint_of(const QueryError &error) {
+	const bool refused = error.sqlstate() == "42501" && std::string_view(error.what()).find("HINT:") == std::string_view::npos;
+	return refused ? "\nHINT:  backfill_reader looks, backfill_operator runs, replays and decides, backfill_worker serves: have one of them granted." : "";
 }
 
 // [log]: what neither a flag nor the environment says.
@@ -90,7 +96,9 @@ ExitCode start(int argc, char **argv) {
 	} catch (const ConfigurationError &e) {
 		return complain(ExitCode::usage, e.what());
 	} catch (const ConnectionError &e) {
-		return complain(ExitCode::cannot_connect, e.what());
+		return complain(ExitCode::cannot_connect, std::string(e.what()) + "\nHINT:  --dbname, or PGHOST, PGPORT, PGDATABASE and PGUSER, say where the database is.");
+	} catch (const QueryError &e) {
+		return complain(ExitCode::some_failed, std::string(e.what()) + hint_of(e));
 	} catch (const VersionMismatch &e) {
 		return complain(ExitCode::version_mismatch, e.what());
 	} catch (const NotBound &e) {

@@ -18,7 +18,7 @@ struct Declaration {
 
 constexpr Declaration declarations[] = {
 	{"pg_backfill_deliveries_total", "counter", "Attempts to deliver, by channel and what they came to."},
-	{"pg_backfill_channel_open", "gauge", "1 while the breaker of a channel keeps it from being tried."},
+	{"pg_backfill_channel_paused", "gauge", "1 while a channel's provider is taken for down and only tried now and then."},
 	{"pg_backfill_runs_total", "counter", "Runs this worker ended, by pipeline and state."},
 	{"pg_backfill_items_total", "counter", "Items this worker took through a run, by pipeline and result."},
 	{"pg_backfill_database_up", "gauge", "1 while the worker reaches its database."},

@@ -40,7 +40,7 @@ public:
 
 	// What a run says that ends for it.
 	static std::string describe(const std::pair<std::string, std::string> &broken) {
-		return "nearly all items fail at step \"" + broken.first + "\" with SQLSTATE " + broken.second;
+		return "nearly all items that step \"" + broken.first + "\" works on fail with SQLSTATE " + broken.second;
 	}
 
 private:

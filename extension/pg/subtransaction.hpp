@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "pg/guard.hpp"
 
@@ -13,8 +14,11 @@ struct SqlError {
 	std::string message;  // primary text only, at most 500 bytes: DETAIL and CONTEXT quote data
 	ErrorData *data = nullptr; // valid until the transaction ends
 
-	// Not the fault of the statement: somebody asked this backend to stop.
-	bool is_operator_intervention() const { return sqlstate.compare(0, 2, "57") == 0; }
+	// Not the fault of the statement: somebody asked this backend to stop. What a statement raises itself with such a
+	// SQLSTATE (a time-out of another server that it passes on) is its own.
+	bool is_operator_intervention() const {
+		return sqlstate.compare(0, 2, "57") == 0 && data->funcname != nullptr && std::string_view(data->funcname) == "ProcessInterrupts";
+	}
 	[[noreturn]] void rethrow() const { throw PgError(data); }
 };
 

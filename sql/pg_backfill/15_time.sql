@@ -31,6 +31,12 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION backfill._slot_of(timestamptz, text, text) IS 'calendar slot a moment belongs to, [from, to)';
 
+CREATE FUNCTION backfill._slot_name(window_from timestamptz, slot text, timezone text) RETURNS text
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+	RETURN pg_catalog.to_char(window_from AT TIME ZONE timezone, CASE slot WHEN 'hour' THEN 'YYYY-MM-DD HH24:MI' WHEN 'week' THEN '"week of "YYYY-MM-DD'
+		WHEN 'month' THEN 'YYYY-MM' ELSE 'YYYY-MM-DD' END);
+COMMENT ON FUNCTION backfill._slot_name(timestamptz, text, text) IS 'a slot as people of its time zone call it';
+
 CREATE FUNCTION backfill._message_window(item_time timestamptz, run_from timestamptz, run_to timestamptz, slot text, timezone text, OUT window_from timestamptz, OUT window_to timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC

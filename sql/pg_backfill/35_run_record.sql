@@ -317,7 +317,7 @@ BEGIN
 	WHERE o.pipeline_id = r.pipeline_id AND o.mode = 'live' AND o.window_from = r.window_from AND (o.run_id <= r.run_id OR r.run_id < 0);
 	PERFORM backfill._emit(r.run_id, r.pipeline_id, r.mode, r.deliver, r.run_time, r.window_from, r.window_to, NULL,
 		p.summary_to, 'run_summary_' || ordinal,
-		jsonb_build_object('pipeline', p.name, 'run_id', r.run_id, 'window_from', r.window_from, 'candidates', r.candidates, 'changed', r.changed,
+		jsonb_build_object('pipeline', p.name, 'run_id', r.run_id, 'window', backfill._slot_name(r.window_from, p.slot, p.timezone), 'window_from', r.window_from, 'candidates', r.candidates, 'changed', r.changed,
 			'unchanged', r.unchanged, 'skipped', r.skipped, 'failed', r.failed, 'newly_failed', r.newly_failed,
 			'reasons', (SELECT coalesce(jsonb_object_agg(c.reason, c.items), '{}')
 				FROM (SELECT s.reason, sum(s.items) AS items

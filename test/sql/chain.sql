@@ -139,6 +139,23 @@ SELECT backfill.alter_step('chain', 'a', work => $$ SELECT k, behave('a', k) FRO
 CALL backfill.run('chain') \gset
 \echo :tally
 SELECT last_value BETWEEN 10 AND 20 AS few_commands FROM attempted;
+-- What a server says when somebody stops it, raised by an item's own work (passed on from another server): it is that
+-- item's, and costs it alone.
+TRUNCATE item, output;
+INSERT INTO item (id, behaves) VALUES (301, 'ok'), (302, '57014'), (303, 'ok'), (304, '57P01');
+CREATE FUNCTION behave_remotely(item_id bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	state CONSTANT text := (SELECT i.behaves FROM chain.item i WHERE i.id = item_id);
+BEGIN
+	IF state <> 'ok' THEN
+		RAISE EXCEPTION 'stopped over there' USING ERRCODE = state;
+	END IF;
+	INSERT INTO chain.output VALUES ('a', item_id);
+END $$;
+SELECT backfill.alter_step('chain', 'a', work => $$ SELECT behave_remotely(k) FROM unnest($1) k $$);
+CALL backfill.run('chain') \gset
+\echo :tally
+SELECT * FROM decided;
 SELECT backfill.drop_step('chain', 'a');
 
 -- Fifty steps, each failing for one item of its own while the others go on.

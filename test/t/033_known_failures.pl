@@ -29,7 +29,7 @@ is(run_row($node, $run, $tally), 'succeeded|30|30|0|30|0|', 'a quiet night with 
 query('INSERT INTO item SELECT n * 1000 FROM generate_series(31, 70) n');
 $run = request($node);
 settled($node, $run);
-like(run_row($node, $run, 'state, error'), qr/^broken\|nearly all items fail at step "third" with SQLSTATE 22012/, 'a night on which nearly all new items fail is broken');
+like(run_row($node, $run, 'state, error'), qr/^broken\|nearly all items that step "third" works on fail with SQLSTATE 22012/, 'a night on which nearly all new items fail is broken');
 is(run_row($node, $run, 'asked_again'), '30', 'and the known ones are told apart');
 is(query('SELECT * FROM backfill.check_invariants()'), '', 'invariants hold');
 

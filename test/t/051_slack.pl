@@ -42,17 +42,30 @@ fallback = "{{name}}: {{amount}}"
 TOML
 
 # A run's summary, by the template that is built in; the type carries an ordinal.
-my $summary = q({"pipeline": "leads <&>", "run_id": 7, "window_from": "2026-11-03", "candidates": 10, "changed": 3, "unchanged": 4, "skipped": 2, "failed": 1, "newly_failed": 1, "reasons": {"no_report": 2, "22012": 1}});
+my $summary = q({"pipeline": "leads <&>", "run_id": 7, "window": "2026-11-03", "candidates": 10, "changed": 3, "unchanged": 4, "skipped": 2, "failed": 1, "newly_failed": 1, "reasons": {"no_report": 2, "22012": 1}});
 $delivery->tell({ recipient => 'slack:#ops', type => 'run_summary_2', payload => $summary });
 my ($code, $out, $err) = $delivery->deliver;
 is($code, 0, 'a summary is sent');
 my ($request) = $slack->requests;
 my $body = posted($request);
 is($request->{path}, '/services/T0/B0/secret', 'to the hook');
-is($body->{text}, 'leads &lt;&amp;&gt;: 3 changed, 1 failed of 10', 'with a text for where blocks are not shown, escaped');
+is($body->{text}, 'leads &lt;&amp;&gt;, 2026-11-03: 3 changed, 1 failed of 10', 'with a text for where blocks are not shown, escaped');
 my $text = join '', map { $_->{text}{text} } @{ $body->{blocks} };
-like($text, qr/^\*leads &lt;&amp;&gt;\*: 3 changed, 1 failed \(1 new\).*run 7 for 2026-11-03.*no_report: 2/s, 'and blocks that tell the rest');
+like($text, qr/^\*leads &lt;&amp;&gt;\*, 2026-11-03: 3 changed, 1 failed \(1 new\).*no_report: 2.*runs show 7/s, 'and blocks that tell the rest');
 unlike("$out$err", qr/secret|leads </, 'neither the hook nor the content is in what the worker says');
+
+# What the engine itself tells: a run that changed something, an alarm and its end. No template of ours may ask for what is not there.
+$slack->forget_requests;
+$delivery->sql(q{SELECT backfill.alter_pipeline('told', summary_to => 'slack:#dawn')});
+$delivery->tell({ recipient => 'file:nowhere', type => 'made', channel => 'nobody' });
+$delivery->sql(q{SELECT backfill._raise_alarm(p, 'silence', '', '{"usual": 40}', NULL), backfill._close_alarm(p, 'silence', '', NULL) FROM backfill.pipeline p WHERE name = 'told'});
+$delivery->sql(q{SELECT backfill.alter_pipeline('told', summary_to => '')});
+is(($delivery->deliver)[0], 0, 'what the engine tells is sent');
+my @told = map { join '', map { $_->{text}{text} } @{ posted($_)->{blocks} } } $slack->requests;
+like($told[0], qr/^\*told\*, \d{4}-\d\d-\d\d: 1 changed, 0 failed \(0 new\), 0 skipped, \d+ unchanged of \d+\n`pg_backfill runs show \d+` tells the story$/, 'a run, by its local day, and where its story is');
+like($told[1], qr/^:rotating_light: \*told\*: no candidates, where there usually are 40\n`SELECT .* WHERE alarm_id = \d+` has the numbers, `pg_backfill doctor` /, 'an alarm, and what to do next');
+like($told[2], qr/^:white_check_mark: \*told\*: no candidates/, 'and its end');
+is(scalar(@told), 3, 'nothing else');
 
 # A template of the configuration, escaping, optional parts, numbers as they are; fields that are not there.
 $slack->forget_requests;
@@ -66,7 +79,7 @@ $delivery->tell(
 	{ recipient => 'slack:#g', type => 'scalar', payload => '"a text"' });
 ($code, $out, $err) = $delivery->deliver;
 is($code, 1, 'three payloads fail');
-is($delivery->sql("SELECT recipient, state, reason FROM backfill.outbox WHERE message_type <> 'run_summary_2' ORDER BY recipient"), join("\n",
+is($delivery->sql("SELECT recipient, state, reason FROM backfill.outbox WHERE recipient LIKE 'slack:#_' OR recipient = 'slack:#other' ORDER BY recipient"), join("\n",
 	'slack:#b|sent|', 'slack:#c|dead|template_field_missing', 'slack:#d|dead|template_field_missing', 'slack:#e|dead|template_field_not_text',
 	'slack:#f|sent|', 'slack:#g|sent|', 'slack:#other|sent|'), 'a payload without a needed field fails its message, and not the channel');
 my %text = map { my $b = posted($_); $b->{text} => $b->{blocks}[0]{text}{text} } $slack->requests;

@@ -153,10 +153,10 @@ is(state_of_last(), 'sent||1', 'smtps');
 is(($implicit->requests)[0]{tls}, JSON::PP::true, 'over TLS');
 # A type without a template of its own.
 $delivery->tell({ recipient => 'email:a@plain.example', type => 'run_summary_1', channel => 'customer_mail',
-	payload => '{"pipeline": "leads", "run_id": 1, "window_from": "x", "candidates": 1, "changed": 1, "unchanged": 0, "skipped": 0, "failed": 0, "newly_failed": 0, "reasons": {}}' },
+	payload => '{"pipeline": "leads", "run_id": 1, "window": "x", "candidates": 1, "changed": 1, "unchanged": 0, "skipped": 0, "failed": 0, "newly_failed": 0, "reasons": {}}' },
 	{ recipient => 'email:b@plain.example', type => 'other', channel => 'customer_mail', payload => '{"a": 1}' });
 $delivery->deliver;
-is_deeply([ map { $_->{subject} } ($implicit->requests)[1, 2] ], [ 'leads: 1 changed, 0 failed', 'Other' ], 'templates that are built in');
+is_deeply([ map { $_->{subject} } ($implicit->requests)[1, 2] ], [ 'leads, x: 1 changed, 0 failed', 'Other' ], 'templates that are built in');
 is_deeply(($implicit->requests)[2]{types}, ['text/plain'], 'a mail without HTML has one part');
 is(($implicit->requests)[2]{text}, "Other\n\na: 1\n", 'and says what there is');
 ($code, $out) = $delivery->worker('channel', 'test', 'customer_mail', '--to', 'email:me@example.com');

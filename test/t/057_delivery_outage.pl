@@ -40,7 +40,7 @@ for my $messages (20, 1)
 	$delivery->wait_until($trials->('http_503', 40));
 	cmp_ok($delivery->sql($attempts), '<=', 2, "$messages waiting: nor does a provider that says it is down");
 	is($delivery->sql(q{SELECT count(*) FROM backfill.undelivered}), $messages, "$messages waiting: all still wait");
-	$worker->wait_for_word(qr/channel_opened/);
+	$worker->wait_for_word(qr/channel_paused/);
 	$receiver->forget;
 	$delivery->wait_until(q{NOT EXISTS (SELECT FROM backfill.undelivered)});
 	is($worker->stop, 0, 'the worker ends when it is asked to');

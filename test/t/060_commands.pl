@@ -110,6 +110,14 @@ $node->safe_psql('postgres', q{CREATE ROLE poor; GRANT CREATE ON SCHEMA backfill
 like("$code $out", qr/^1 .*^commands,fail,/ms, 'doctor: something fails');
 $node->safe_psql('postgres', q{UPDATE backfill.pipeline SET owner = current_user WHERE name = 'counts'});
 
+# A folder is no configuration.
+($code, $out, $err) = worker('channel', 'list', '-c', 'test');
+is($code, 2, 'a folder for a configuration');
+like($err, qr/^pg_backfill: test: is a directory/, 'a folder for a configuration: why');
+($code, $out, $err) = worker('channel', 'list', '-c', 'test/nowhere.toml');
+is($code, 2, 'no such configuration');
+like($err, qr/test\/nowhere\.toml: .*\nHINT:  --config, or PG_BACKFILL_CONFIG, names the file/, 'no such configuration: what to do');
+
 # A page.
 my $page = $node->data_dir . '/page.html';
 is((worker('report', '--html', $page))[0], 0, 'report');

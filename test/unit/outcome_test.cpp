@@ -133,6 +133,10 @@ void narration() {
 	check(!is_told(Narrate::none, failed) && !is_told(Narrate::none, ok), "none");
 	check(line_of("leads", 7, failed) == "leads run=7 item=42 step=price status=failed reason=unreadable", "a line",
 	      line_of("leads", 7, failed));
+	Decision forged = ok;
+	forged.item = "4\n2\x1b[31m";
+	check(line_of("leads", 7, forged) == "leads run=7 item=4?2?[31m step=price status=ok", "a key cannot end a line or talk to a terminal",
+	      line_of("leads", 7, forged));
 	check(line_of("leads", 7, ok) == "leads run=7 item=42 step=price status=ok", "a line without a reason",
 	      line_of("leads", 7, ok));
 }

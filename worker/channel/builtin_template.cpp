@@ -4,13 +4,15 @@ namespace backfill::worker {
 
 void add_slack_templates(rule::Templates &templates) {
 	templates.add("run_summary", "text",
-	              "*{{pipeline}}*: {{changed}} changed, {{failed}} failed ({{newly_failed}} new), {{skipped}} skipped, "
+	              "*{{pipeline}}*, {{window}}: {{changed}} changed, {{failed}} failed ({{newly_failed}} new), {{skipped}} skipped, "
 	              "{{unchanged}} unchanged of {{candidates}}\n"
-	              "run {{run_id}} for {{window_from}}\n"
-	              "{{#reasons.entries}}• {{name}}: {{value}}\n{{/reasons.entries}}");
-	templates.add("run_summary", "fallback", "{{pipeline}}: {{changed}} changed, {{failed}} failed of {{candidates}}");
+	              "{{#reasons.entries}}• {{name}}: {{value}}\n{{/reasons.entries}}"
+	              "`pg_backfill runs show {{run_id}}` tells the story");
+	templates.add("run_summary", "fallback", "{{pipeline}}, {{window}}: {{changed}} changed, {{failed}} failed of {{candidates}}");
 	const char *const fields = "{{#message.fields}}• {{name}}: {{value}}\n{{/message.fields}}";
-	templates.add("alarm", "text", ":rotating_light: *{{pipeline}}*: {{text}}");
+	templates.add("alarm", "text",
+	              ":rotating_light: *{{pipeline}}*: {{text}}\n"
+	              "`SELECT * FROM backfill.alarm_history WHERE alarm_id = {{alarm_id}}` has the numbers, `pg_backfill doctor` what else is not well");
 	templates.add("alarm", "fallback", "{{pipeline}}: {{text}}");
 	templates.add("recovered", "text", ":white_check_mark: *{{pipeline}}*: {{text}}");
 	templates.add("recovered", "fallback", "{{pipeline}}: {{text}}");
@@ -19,12 +21,13 @@ void add_slack_templates(rule::Templates &templates) {
 }
 
 void add_mail_templates(rule::Templates &templates) {
-	templates.add("run_summary", "subject", "{{pipeline}}: {{changed}} changed, {{failed}} failed");
+	templates.add("run_summary", "subject", "{{pipeline}}, {{window}}: {{changed}} changed, {{failed}} failed");
 	templates.add("run_summary", "text",
-	              "Run {{run_id}} of {{pipeline}} for {{window_from}}\n\n"
+	              "Run {{run_id}} of {{pipeline}} for {{window}}\n\n"
 	              "{{candidates}} candidates, {{changed}} changed, {{unchanged}} unchanged, {{skipped}} skipped, {{failed}} failed "
 	              "({{newly_failed}} new)\n"
-	              "{{#reasons.entries}}  {{name}}: {{value}}\n{{/reasons.entries}}");
+	              "{{#reasons.entries}}  {{name}}: {{value}}\n{{/reasons.entries}}\n"
+	              "pg_backfill runs show {{run_id}} tells the story\n");
 	for (const char *const type : {"alarm", "recovered"}) {
 		templates.add(type, "subject", "{{pipeline}}: {{text}}");
 		templates.add(type, "text", "{{pipeline}}: {{text}}\n\nSELECT * FROM backfill.alarm_history WHERE alarm_id = {{alarm_id}};\n");

@@ -88,12 +88,15 @@ void add_channel(CLI::App &app, Invocation &invocation) {
 	channel->require_subcommand(1);
 	channel->footer("Examples:\n  pg_backfill channel list --config /etc/pg_backfill.toml\n  pg_backfill channel test slack\n"
 	                "  pg_backfill channel test customer_mail --to email:me@example.com");
-	channel->add_subcommand("list", "The configured channels")->callback([&] { invocation.action = [&] { return list(invocation); }; });
+	channel->add_subcommand("list", "The configured channels")
+		->callback([&] { invocation.action = [&] { return list(invocation); }; })
+		->footer("Example:\n  pg_backfill channel list --config /etc/pg_backfill.toml");
 
 	CLI::App *const tested = channel->add_subcommand("test", "Send a harmless message to a channel, now, and say what came of it");
 	const auto name = std::make_shared<std::string>(), recipient = std::make_shared<std::string>();
 	tested->add_option("NAME", *name, "The channel: [channel.NAME] of the configuration")->required();
 	tested->add_option("--to", *recipient, "Recipient, as in emit()")->type_name("RECIPIENT");
+	tested->footer("Example:\n  pg_backfill channel test customer_mail --to email:me@example.com");
 	tested->callback([&invocation, name, recipient] {
 		invocation.action = [&invocation, name, recipient] { return test(invocation, *name, *recipient); };
 	});

@@ -39,7 +39,7 @@ void add_deliver(CLI::App &app, Invocation &invocation) {
 	const auto follow = std::make_shared<bool>(false);
 	command->add_flag("--follow", *follow, "Go on until asked to stop, as serve does, but drive no runs");
 	command->callback([&invocation, follow] { invocation.action = [&invocation, follow] { return *follow ? follow_on(invocation) : deliver(invocation); }; });
-	command->footer("Examples:\n  pg_backfill deliver --config /etc/pg_backfill.toml\n  pg_backfill deliver --output json\n"
+	command->footer("Examples:\n  pg_backfill deliver --config /etc/pg_backfill.toml\n  pg_backfill deliver --output json\n\n"
 		         "Exit codes: 0 all sent or nothing due, 1 some were not, 5 all were suppressed because the channels are inert");
 }
 

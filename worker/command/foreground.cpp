@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "worker/command/output.hpp"
-#include "worker/command/session.hpp"
+#include "worker/command/open_session.hpp"
 #include "worker/log.hpp"
 #include "worker/stop.hpp"
 
@@ -79,7 +79,7 @@ bool Foreground::drive_here(Connection &control, long long run_id) {
 
 void Foreground::wait_for_others(Connection &control, const std::string &state, long long run_id) {
 	if (!told_to_wait_)
-		log::warning("waiting", {{"run", run_id}, {"state", state}, {"why", "a worker or another session is at a run of this pipeline"}});
+		log::warning("waiting", {{"run", run_id}, {"state", state}, {"why", state == "running" ? "a worker or another session drives it" : "another run of this pipeline goes on"}});
 	told_to_wait_ = true;
 	control.wait(std::chrono::seconds(1));
 }

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "worker/command/output.hpp"
-#include "worker/command/session.hpp"
+#include "worker/command/open_session.hpp"
 
 namespace backfill::worker {
 

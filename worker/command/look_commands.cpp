@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "worker/command/output.hpp"
-#include "worker/command/session.hpp"
+#include "worker/command/open_session.hpp"
 
 namespace backfill::worker {
 

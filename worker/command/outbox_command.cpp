@@ -2,7 +2,7 @@
 
 #include "worker/command/id.hpp"
 #include "worker/command/output.hpp"
-#include "worker/command/session.hpp"
+#include "worker/command/open_session.hpp"
 
 namespace backfill::worker {
 

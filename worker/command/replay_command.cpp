@@ -2,7 +2,7 @@
 
 #include "worker/command/command.hpp"
 #include "worker/command/foreground.hpp"
-#include "worker/command/session.hpp"
+#include "worker/command/open_session.hpp"
 #include "worker/stop.hpp"
 
 namespace backfill::worker {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "worker/command/session.hpp"
+#include "worker/command/open_session.hpp"
 #include "worker/report/html_report.hpp"
 
 namespace backfill::worker {

@@ -1,7 +1,7 @@
 #include "worker/command/command.hpp"
 #include "worker/command/foreground.hpp"
 #include "worker/command/output.hpp"
-#include "worker/command/session.hpp"
+#include "worker/command/open_session.hpp"
 
 namespace backfill::worker {
 

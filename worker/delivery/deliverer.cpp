@@ -59,8 +59,9 @@ void Deliverer::serve() {
 		for (int sender = 0; sender < channel.senders; ++sender)
 			threads.emplace_back([this, &channel = channel, &pace, &tally] { Sender(target_, settings_, channel, pace, tally).serve(); });
 	}
-	while (deadline::wait(warn_every))
+	do
 		warn_of_channels();
+	while (deadline::wait(warn_every));
 	for (std::thread &thread : threads)
 		thread.join();
 }

@@ -49,9 +49,9 @@ bool Pace::report(const Outcome &outcome, Time now) {
 	}
 	const bool open = breaker_.is_open();
 	if (open != was_open) {
-		log::write(open ? log::Level::warning : log::Level::info, open ? "channel_opened" : "channel_closed",
+		log::write(open ? log::Level::warning : log::Level::info, open ? "channel_paused" : "channel_resumed",
 		           {{"channel", channel_}, {"reason", outcome.reason}});
-		metrics::set("pg_backfill_channel_open", "channel=\"" + channel_ + "\"", open ? 1 : 0);
+		metrics::set("pg_backfill_channel_paused", "channel=\"" + channel_ + "\"", open ? 1 : 0);
 	}
 	return open;
 }

@@ -152,7 +152,7 @@ BatchResult run_batch(Connection &connection, const ClaimedRun &run, const Value
 			result.failed.emplace_back(std::pair(step, sqlstate), count);
 	}
 	for (const json &event : json::parse(row.at(11).value()))
-		result.events.push_back({event.at("item"), event.at("step"), event.at("status"), event.at("reason"), event.at("message"),
+		result.events.push_back({event.at("item"), event.at("step"), event.at("status"), event.at("reason"),
 		                         event.at("ms")});
 	return result;
 }

@@ -43,7 +43,7 @@ struct Checked {
 
 // What a step decided about an item.
 struct Event {
-	std::string item, step, status, reason, message;
+	std::string item, step, status, reason;
 	double milliseconds = 0;
 };
 

@@ -130,7 +130,8 @@ DriveResult RunDriver::conclude(Connection &control, SharedRun &shared) {
 	case Stop::ended:
 		return finish(control, shared, shared.ending());
 	case Stop::not_ours:
-		result.state = result.text == "paused" || result.text == "cancelled" ? result.text : "lost";
+		// A batch may have been refused before anybody asked why.
+		result.state = heartbeat_run(control, run, settings_.lease_seconds, {}, std::nullopt).state;
 		log::info("run_left", {{"run", run.id}, {"pipeline", run.pipeline}, {"state", result.state}});
 		return result;
 	case Stop::asked:
@@ -160,9 +161,11 @@ DriveResult RunDriver::finish(Connection &control, SharedRun &shared, const Endi
 		return result;
 	}
 	failpoint::reach("after_finish");
+	// What the server says may quote data, and this is a log.
+	const std::string told = ending.sqlstate.empty() ? ending.error : "pg_backfill runs show " + std::to_string(run.id) + " says what went wrong";
 	log::write(ending.state == "succeeded" ? log::Level::info : log::Level::error, "run_ended",
 	           {{"run", run.id}, {"pipeline", run.pipeline}, {"state", ending.state}, {"tally", result.tally.line()},
-	            {"sqlstate", ending.sqlstate}, {"error", ending.error}});
+	            {"sqlstate", ending.sqlstate}, {"error", told}});
 	if (run.mode == "live") {
 		try {
 			keep_house(control, run);

@@ -64,6 +64,8 @@ struct Section {
 };
 
 constexpr Section sections[] = {
+	{"Open alarms",
+     "SELECT pipeline, alarm, opened_at FROM backfill.alarm_history WHERE closed_at IS NULL ORDER BY alarm_id"},
 	{"Why items were skipped or failed, in each pipeline's latest live run",
      "SELECT c.pipeline, c.step, c.status, c.reason, c.items FROM backfill.run_step_count c"
      " JOIN (SELECT max(run_id) AS run_id FROM backfill.run_history WHERE mode = 'live' GROUP BY pipeline) l USING (run_id)"

@@ -32,8 +32,8 @@ struct BatchReport {
 	bool fell_back = false;             // a step failed for several items at once and was done in parts
 };
 
-// A transaction that used up its subtransactions (a rehearsal may have more: it is one transaction). The batch has to be done again in smaller pieces, since an item's
-// chain is never split over two transactions.
+// A transaction that used up its subtransactions (a rehearsal may have more: it is one transaction). The batch has to be
+// done again in smaller pieces, since an item's chain is never split over two transactions.
 struct SubtransactionsExhausted {};
 
 // A check that wrote.
@@ -69,7 +69,7 @@ public:
 	void watch(std::function<void(int step, bool over)> watcher) { watcher_ = std::move(watcher); }
 
 private:
-	struct Turn; // an item on its way
+	struct Turn; // chain_turn.hpp
 
 	std::vector<int> lacking(Step &step, const std::vector<Item> &items, const std::vector<int> &members);
 	std::vector<int> lacking_one_by_one(Step &step, const std::vector<Item> &items, const std::vector<int> &members);

@@ -66,8 +66,7 @@ std::string events_as_json(const BatchReport &report, core::Narrate narrate) {
 			continue;
 		json += (json.empty() ? "{\"item\":" : ",{\"item\":") + json_text(decision.item) + ",\"step\":\"" + decision.step +
 		        "\",\"status\":\"" + core::name_of(decision.status) + "\",\"reason\":" + json_text(decision.reason) +
-		        ",\"ms\":" + std::to_string(event.milliseconds) + ",\"sqlstate\":\"" + event.sqlstate +
-		        "\",\"message\":" + json_text(event.message) + "}";
+		        ",\"ms\":" + std::to_string(event.milliseconds) + "}";
 	}
 	return "[" + json + "]";
 }
@@ -164,7 +163,7 @@ BACKFILL_FUNCTION(pg_backfill_run_candidates) {
 	const Args args(fcinfo);
 	const std::int32_t most = DatumGetInt32(args.datum(3));
 	if (args.is_null(3) || most < 1)
-		throw Error(ErrorCode::invalid_argument, "limit must be positive");
+		throw Error(ErrorCode::invalid_argument, "limit must be positive", "Give how many candidates a page has, such as 50000.");
 	const bool counts = args.boolean(4, "count");
 	Driven run = driven_run(fcinfo);
 	if (const auto after = args.text_or_null(2))

@@ -132,8 +132,8 @@ void Run::drive() {
 		          "A check only reads: move what it writes into the step's work.");
 	} catch (const NearlyAllFail &failure) {
 		break_off(core::FailurePattern::describe({failure.step, failure.sqlstate}),
-		          "Mend the cause and run it again; SELECT * FROM backfill.narration(" + std::to_string(id()) +
-		              ") shows the errors.");
+		          frame_.rehearsal ? "Mend the cause; backfill.explain_item shows the error of one item."
+		                           : "Mend the cause and run it again; SELECT * FROM backfill.narration(" + std::to_string(id()) + ") shows the errors.");
 	} catch (const core::Error &error) {
 		finish("failed", "", error.what());
 		throw;
@@ -288,8 +288,8 @@ void Run::tell(int level, const std::string &line) const {
 void Run::break_off(const std::string &why, const std::string &hint) {
 	transaction([&] { record_.write_progress(frame_, progress_, std::nullopt); });
 	finish("broken", "", why);
-	throw core::Error(core::ErrorCode::wrong_state,
-	                  "run " + std::to_string(id()) + " of pipeline \"" + pipeline_.name + "\" is broken: " + why, hint);
+	const std::string what = frame_.rehearsal ? "rehearsal" : "run " + std::to_string(id());
+	throw core::Error(core::ErrorCode::wrong_state, what + " of pipeline \"" + pipeline_.name + "\" is broken: " + why, hint);
 }
 
 // The last counts and the end at once: a run that is paused between the two would count its last items again.

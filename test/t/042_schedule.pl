@@ -85,7 +85,7 @@ is($node->safe_psql('postgres', q{SELECT mode, requested_by, candidates, changed
 my $messages = q{SELECT message_type, channel, state FROM backfill.outbox WHERE recipient LIKE 'slack:%'};
 my ($request) = $slack->wait_for(sub { @_ > 0 });
 is($request->{path}, '/services/T0/B0/hook', 'Slack is told');
-like(decode_base64($request->{body_base64}), qr/"text":"bt_leads: 1 changed, 0 failed of 1"/, 'what it is told');
+like(decode_base64($request->{body_base64}), qr/"text":"bt_leads, \d{4}-\d\d-\d\d: 1 changed, 0 failed of 1"/, 'what it is told');
 $node->poll_query_until('postgres', q{SELECT state = 'sent' FROM backfill.outbox WHERE recipient LIKE 'slack:%'}) or die 'not sent';
 is($node->safe_psql('postgres', $messages), 'run_summary_1|slack|sent', 'one message for Slack');
 $node->poll_query_until('postgres', q{SELECT count(*) FILTER (WHERE state = 'succeeded') > 1 FROM backfill.run}) or die 'no other tick';

@@ -33,8 +33,8 @@ $delivery->tell(map({ { recipient => 'webhook:down', type => "m$_" } } 1 .. 8), 
 my $worker = $delivery->follow;
 $delivery->node->poll_query_until('postgres', q{SELECT count(*) = 20 FROM backfill.outbox WHERE recipient = 'webhook:up' AND state = 'sent'})
 	or die 'those that can be delivered are not';
-is($delivery->sql(q{SELECT DISTINCT state, attempts FROM backfill.outbox WHERE recipient = 'webhook:down'}), 'pending|0', 'the others wait, and no attempt was counted');
 is($worker->stop, 0, 'the worker stops');
+is($delivery->sql(q{SELECT DISTINCT state, attempts FROM backfill.outbox WHERE recipient = 'webhook:down'}), 'pending|0', 'the others wait, and no attempt was counted');
 is(scalar(() = $http->requests), 20, 'each was received once');
 
 # What is the message's own fault ends that message.

@@ -182,7 +182,7 @@ tap: installed $(FAULTPOINT) ## TAP tests, each with servers of its own (PROVE_T
 
 # Both find what they look for only where the program goes; each test waits for events and not for time, so being slow is
 # all right. Not a part of `test`: building the worker twice more takes too long for that.
-WORKER_TESTS ?= $(addprefix test/t/,040_drive.pl 044_serve.pl 046_drive_control.pl 050_webhook.pl 057_delivery_outage.pl)
+WORKER_TESTS ?= $(sort $(wildcard test/t/04*.pl test/t/05*.pl test/t/06*.pl))
 tap-sanitized: installed $(FAULTPOINT) $(foreach sanitizer,$(SANITIZERS),build/$(sanitizer)/$(WORKER)) ## the worker's TAP tests with ThreadSanitizer and AddressSanitizer
 	@for sanitizer in $(SANITIZERS); do \
 		echo "== $$sanitizer"; PG_BACKFILL=build/$$sanitizer/$(WORKER) test/env/run-tap $(WORKER_TESTS) || exit 1; done

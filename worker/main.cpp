@@ -51,6 +51,13 @@ std::string hint_of(const QueryError &error) {
 	return refused ? "\nHINT:  backfill_reader looks, backfill_operator runs, replays and decides, backfill_worker serves: have one of them granted." : "";
 }
 
+// A name, a key or a time that was typed means nothing to the database.
+ExitCode code_of(const QueryError &error) {
+	constexpr const char *undefined_object = "42704";
+	const bool mistyped = error.sqlstate() == undefined_object || std::string_view(error.sqlstate()).starts_with("22");
+	return mistyped ? ExitCode::usage : ExitCode::some_failed;
+}
+
 // [log]: what neither a flag nor the environment says.
 template <class Word>
 Word word_of(Section &section, const std::string &key, const std::map<std::string, Word> &words, const std::string &given, Word otherwise) {
@@ -79,8 +86,8 @@ ExitCode run(Invocation &invocation, const Options &options) {
 ExitCode start(int argc, char **argv) {
 	CLI::App app("Drives the runs of pg_backfill, delivers their messages and shows what is going on.", "pg_backfill");
 	app.require_subcommand(1);
-	app.footer("Exit codes: 0 done, 1 some items failed, 2 usage, 3 cannot connect, 4 version mismatch,\n"
-	           "5 nothing sent because it was suppressed");
+	app.footer("Exit codes: 0 done, 1 some items failed, or an error, 2 usage, 3 cannot connect,\n"
+	           "4 version mismatch, 5 nothing sent because it was suppressed");
 	app.fallthrough();
 	Options options;
 	Invocation invocation;
@@ -98,7 +105,7 @@ ExitCode start(int argc, char **argv) {
 	} catch (const ConnectionError &e) {
 		return complain(ExitCode::cannot_connect, std::string(e.what()) + "\nHINT:  --dbname, or PGHOST, PGPORT, PGDATABASE and PGUSER, say where the database is.");
 	} catch (const QueryError &e) {
-		return complain(ExitCode::some_failed, std::string(e.what()) + hint_of(e));
+		return complain(code_of(e), std::string(e.what()) + hint_of(e));
 	} catch (const VersionMismatch &e) {
 		return complain(ExitCode::version_mismatch, e.what());
 	} catch (const NotBound &e) {

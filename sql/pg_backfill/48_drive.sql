@@ -280,6 +280,13 @@ COMMENT ON FUNCTION backfill.run_batch(bigint, bigint, text, text, bigint, text[
 	'takes items, in key order, through the chain in this transaction, and counts them and done others of (after, upto]; result: done, or too_large (do it in batches of `fits`) or impure, and then nothing was done';
 
 -- What a driver may be asked to hold back for.
+CREATE FUNCTION backfill.unknown_pipelines(pipelines text[]) RETURNS SETOF text
+	LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT n.name FROM unnest(pipelines) n (name) WHERE NOT EXISTS (SELECT FROM backfill.pipeline p WHERE p.name = n.name);
+END;
+COMMENT ON FUNCTION backfill.unknown_pipelines(text[]) IS 'for workers: those of the names that no pipeline has';
+
 CREATE FUNCTION backfill.pressure(OUT replica_lag_seconds double precision, OUT lock_wait_seconds double precision)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

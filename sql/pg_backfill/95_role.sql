@@ -61,7 +61,7 @@ BEGIN
 		backfill.run_batch(bigint, bigint, text, text, bigint, text[], timestamptz[], integer[], text),
 		backfill.heartbeat_run(bigint, bigint, interval, bigint, jsonb, text[], double precision, double precision, double precision),
 		backfill.finish_run(bigint, bigint, text, text, text, bigint, jsonb, text),
-		backfill.release_run(bigint, bigint, jsonb), backfill.keep_house(text), backfill.pressure()
+		backfill.release_run(bigint, bigint, jsonb), backfill.keep_house(text), backfill.pressure(), backfill.unknown_pipelines(text[])
 		TO backfill_worker, backfill_operator;
 END $$;
 COMMENT ON FUNCTION backfill.create_roles() IS

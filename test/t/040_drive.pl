@@ -162,6 +162,7 @@ $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity 
 $other = serve($node, config => "listen = false\npoll_seconds = 0.1\npipelines = ['driven', 'another']\n");
 is(settled($node, $run), 'succeeded', 'polling');
 is(scalar $worker->events('run_claimed'), 0, 'not its pipeline');
+is(join(' ', map { $_->{pipeline} } map { $_->events('pipeline_unknown') } $worker, $other), 'other another', 'it warns of pipelines that there are not');
 is($_->stop, 0, 'a worker stops') for $worker, $other;
 $holder->quit;
 

@@ -79,7 +79,7 @@ like((worker('outbox', 'show', '1'))[1], qr/^interventions .*"reason": "not want
 is($code, 1, 'a decision that does not fit the state is refused');
 like($err, qr/message 1 is dead\nHINT:  Only an unknown delivery/, 'with the server\'s words');
 ($code, $out, $err) = worker('outbox', 'requeue', '1', '99', '--reason', 'after all');
-is($code, 1, 'one of the ids does not exist');
+is($code, 2, 'one of the ids does not exist');
 like((worker('outbox', 'show', '1', '-o', 'csv'))[1], qr/,dead,/, 'then none is requeued');
 is((worker('outbox', 'requeue', '1', '--reason', 'after all'))[0], 0, 'outbox requeue');
 is($node->safe_psql('postgres', 'SELECT state FROM backfill.outbox'), 'pending', 'it waits again');
@@ -93,7 +93,7 @@ is($code, 2, 'status of a pipeline that does not exist');
 like($err, qr/pipeline "nothing" does not exist\nHINT:/, 'what to do');
 ($code, $out) = worker('explain', 'bt_leads', '1', '-o', 'csv');
 like($out, qr/^step,update_web_status,done,skip,done,""\r$/m, 'explain: a step that is done');
-is((worker('explain', 'bt_leads', 'one'))[0], 1, 'a key that is none');
+is((worker('explain', 'bt_leads', 'one'))[0], 2, 'a key that is none');
 ($code, $out) = worker('prove', 'bt_leads', '--items', '5', '-o', 'csv');
 like("$code $out", qr/^0 .*^,proven(_in_part)?,2,/ms, 'prove: a pipeline that is safe to run twice');
 $node->safe_psql('postgres', q{

@@ -43,6 +43,8 @@ void Driver::serve_connected() {
 	require_same_version(control);
 	if (settings_.listen)
 		control.query("LISTEN backfill_request");
+	for (const std::string &name : unknown_pipelines(control, settings_.pipelines))
+		log::warning("pipeline_unknown", {{"pipeline", name}, {"hint", "[worker] pipelines names it, and the database has none of that name (yet)"}});
 	hand_back_unfinished(control);
 	while (!stop::requested()) {
 		if (drive_next(control))

@@ -103,6 +103,13 @@ std::optional<ClaimedRun> claim_run(Connection &connection, const std::optional<
 	                  std::stoll(*row.at(6)), rate_of(row.at(8)), limit_of(row.at(9)), is_true(row.at(7))};
 }
 
+std::vector<std::string> unknown_pipelines(Connection &connection, const std::optional<std::vector<std::string>> &pipelines) {
+	std::vector<std::string> unknown;
+	for (Row &row : connection.query("SELECT backfill.unknown_pipelines($1::text[])", {array_or_null(pipelines)}))
+		unknown.push_back(std::move(*row.at(0)));
+	return unknown;
+}
+
 Page run_candidates(Connection &connection, const ClaimedRun &run, const Value &after, int most, bool count) {
 	Page page;
 	for (Row &row : connection.query("SELECT key, item_time, remaining FROM backfill.run_candidates($1, $2, $3, $4, $5)",

@@ -82,6 +82,8 @@ inline constexpr const char *lease_lost = "LE001";
 
 std::optional<ClaimedRun> claim_run(Connection &connection, const std::optional<std::vector<std::string>> &pipelines,
                                     std::optional<long long> wanted, int lease_seconds);
+// Names that no pipeline has.
+std::vector<std::string> unknown_pipelines(Connection &connection, const std::optional<std::vector<std::string>> &pipelines);
 Page run_candidates(Connection &connection, const ClaimedRun &run, const Value &after, int most, bool count);
 Checked check_batch(Connection &connection, const ClaimedRun &run, const std::vector<Candidate> &items);
 // done: items of (after, upto] that lacked nothing and are not in items. first: as check_batch said.

@@ -100,7 +100,7 @@ fresh($node, 100);
 my $holder = hold($node, 'id = 50');
 my $worker = Worker->start(\%operator, '-c', $config, 'run', 'driven');
 $node->poll_query_until('postgres', $held);
-my ($progress) = ($worker->wait_for('progress', sub { $_[-1]{done} > 0 }))[-1];
+my ($progress) = ($worker->wait_for('progress', sub { @_ && $_[-1]{done} > 0 }))[-1];
 is_deeply([ @$progress{qw(pipeline candidates failed)}, $progress->{done} < 100 ], [ 'driven', 100, 0, 1 ], 'a line says how far it is');
 ok(exists $progress->{$_}, "... with $_") for qw(items_per_second skipped_share seconds_left);
 # Ctrl-C hands it back, and says so.

@@ -15,6 +15,7 @@ enum class ErrorCode {
 	in_transaction,   // 25001 active_sql_transaction
 	wrong_type,       // 42804 datatype_mismatch
 	duplicate,        // 42710 duplicate_object
+	timed_out,        // 53400 configuration_limit_exceeded: statement_timeout; 57014 is a person's cancel
 	lease_lost,       // LE001: a run or a claim belongs to another holder
 };
 

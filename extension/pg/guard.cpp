@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <new>
+#include <string_view>
 
 #include "core/error.hpp"
 
@@ -11,6 +12,11 @@ PG_MODULE_MAGIC;
 }
 
 namespace backfill::pg {
+
+bool is_statement_timeout(const ErrorData &error) noexcept {
+	return error.sqlerrcode == ERRCODE_QUERY_CANCELED && error.message_id != nullptr &&
+	       std::string_view(error.message_id) == "canceling statement due to statement timeout";
+}
 
 void throw_current_error(MemoryContext caller) {
 	// CopyErrorData() must not run in ErrorContext, and may itself run out of memory. The copy has to outlive the
@@ -49,6 +55,8 @@ static int sqlstate_of(core::ErrorCode code) noexcept {
 		return ERRCODE_DATATYPE_MISMATCH;
 	case core::ErrorCode::duplicate:
 		return ERRCODE_DUPLICATE_OBJECT;
+	case core::ErrorCode::timed_out:
+		return ERRCODE_CONFIGURATION_LIMIT_EXCEEDED;
 	case core::ErrorCode::lease_lost:
 		return MAKE_SQLSTATE('L', 'E', '0', '0', '1');
 	}

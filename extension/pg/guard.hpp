@@ -20,6 +20,9 @@ private:
 	ErrorData *edata_; // in TopTransactionContext
 };
 
+// A cancel and a timeout have the same SQLSTATE, and messages are translated.
+bool is_statement_timeout(const ErrorData &error) noexcept;
+
 [[noreturn]] void throw_current_error(MemoryContext caller);
 
 // C++ -> PostgreSQL. Runs fn, which may ereport(): the longjmp lands here and becomes a PgError, so that every C++
@@ -70,12 +73,17 @@ static_assert(std::is_trivially_destructible_v<Failure>);
 // An SQL error that has outlived its transaction, which was rolled back.
 class PastError final : public std::exception {
 public:
-	explicit PastError(const ErrorData &error) noexcept { failure_.copy_of(error); }
+	explicit PastError(const ErrorData &error) noexcept
+		: is_cancel_(error.sqlerrcode == ERRCODE_QUERY_CANCELED && !is_statement_timeout(error)) {
+		failure_.copy_of(error);
+	}
 	const char *what() const noexcept override { return failure_.message; }
 	const Failure &failure() const noexcept { return failure_; }
+	bool is_cancel() const noexcept { return is_cancel_; } // by somebody, not by a timeout
 
 private:
 	Failure failure_;
+	bool is_cancel_;
 };
 
 // PostgreSQL -> C++. ereport() runs after every C++ object, the exception included, has been destroyed.

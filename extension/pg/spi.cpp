@@ -120,7 +120,7 @@ std::string to_text(Datum value) {
 }
 
 std::string format_type(Oid type) {
-	return call([&]() noexcept { return format_type_be(type); });
+	return call([&]() noexcept { return format_type_extended(type, -1, FORMAT_TYPE_TYPEMOD_GIVEN); });
 }
 
 } // namespace backfill::pg

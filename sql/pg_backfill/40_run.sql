@@ -1,10 +1,15 @@
 
 -- Running.
 
--- Who asks, also inside our own security definer functions.
+CREATE FUNCTION backfill._acting_owner() RETURNS oid
+	LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'pg_backfill__acting_owner';
+COMMENT ON FUNCTION backfill._acting_owner() IS 'owner of the pipeline whose commands run in this session at this moment; null if none do';
+
+-- Who asks, also inside our own security definer functions. A step asks for its pipeline's owner, whoever called the run.
 CREATE FUNCTION backfill._caller() RETURNS name
 	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
-	RETURN (CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role')::name END);
+	RETURN coalesce((SELECT r.rolname FROM pg_roles r WHERE r.oid = backfill._acting_owner()),
+		CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role')::name END);
 COMMENT ON FUNCTION backfill._caller() IS 'the role that asks, also inside security definer functions';
 
 CREATE FUNCTION backfill._is_member(role name) RETURNS boolean
@@ -89,12 +94,7 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = format('Enable it with SELECT backfill.enable_pipeline(%L).', pipeline);
 	END IF;
 	PERFORM backfill._free_crashed_runs(p.pipeline_id, true);
-	LOOP
-		SELECT q.* INTO r FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.state = 'requested' AND q.started_at IS NULL;
-		EXIT WHEN FOUND;
-		r := backfill._new_live_run(p.pipeline_id, backfill._caller(), false);
-		EXIT WHEN r.run_id IS NOT NULL;
-	END LOOP;
+	r := backfill._new_live_run(p.pipeline_id, backfill._caller(), false);
 	PERFORM pg_notify('backfill_request', pipeline);
 	RETURN r.run_id;
 END $$;

@@ -68,6 +68,15 @@ SELECT forget_key(), try_key('address', '(b,1)', '(a,2)', '(a,1)');
 CALL backfill.run('keys') \gset
 \echo :tally
 SELECT handled(:run_id);
+-- Types whose plain name means a length of one.
+SELECT forget_key(), try_key('char(2)', 'DK', 'DE', 'A');
+CALL backfill.run('keys') \gset
+\echo :tally
+SELECT handled(:run_id);
+SELECT forget_key(), try_key('bit(3)', '101', '100');
+CALL backfill.run('keys') \gset
+\echo :tally
+SELECT handled(:run_id);
 -- A collation that does not sort by bytes, of the type or of the column.
 SELECT forget_key(), try_key('mobile', 'b', 'a', 'B', 'A');
 CALL backfill.run('keys') \gset

@@ -31,6 +31,17 @@ CALL backfill.run('runs');
 RESET default_transaction_read_only;
 SELECT count(*) AS runs FROM last_run;
 SELECT count(*) AS outputs FROM output;
+-- Whatever the session's default is, a check has to see what was committed before its item was locked.
+CREATE TABLE level (isolation text);
+SELECT backfill.add_step('runs', 'level', 'SELECT $1 <> 1 OR EXISTS (SELECT FROM level)',
+	'INSERT INTO level SELECT current_setting(''transaction_isolation'') WHERE $1 = 1');
+SET default_transaction_isolation = 'serializable';
+CALL backfill.run('runs') \gset
+\echo :tally
+RESET default_transaction_isolation;
+SELECT * FROM level;
+SELECT backfill.drop_step('runs', 'level');
+TRUNCATE output;
 -- A DO block outside a transaction leaves them to it.
 DO $$ DECLARE id bigint; tally text; BEGIN CALL backfill.run('runs', id, tally); RAISE WARNING '%, %', id > 0, tally; END $$;
 TRUNCATE output;

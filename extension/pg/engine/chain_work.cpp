@@ -26,7 +26,9 @@ void Chain::attempt(Step &step, std::vector<Turn> &turns, const std::vector<int>
 		});
 		if (!error)
 			return;
-		if (error->is_operator_intervention())
+		// A timeout comes once a statement, so the parts have the time that they need.
+		const bool only_slow = context_.frame().batch_is_statement && is_statement_timeout(*error->data);
+		if (error->is_operator_intervention() && !only_slow)
 			error->rethrow();
 		failure = {core::Status::failed, core::reason::of_sqlstate(error->sqlstate), false, true};
 	} catch (const RedoFailed &redo) {

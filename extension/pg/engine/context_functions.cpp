@@ -80,4 +80,9 @@ BACKFILL_FUNCTION(pg_backfill_run_window) {
 	return row(fcinfo, values, nulls);
 }
 
+BACKFILL_FUNCTION(pg_backfill__acting_owner) {
+	fcinfo->isnull = !OidIsValid(ActingOwner::current());
+	return ObjectIdGetDatum(ActingOwner::current());
+}
+
 } // namespace backfill::pg

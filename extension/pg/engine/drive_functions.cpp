@@ -26,9 +26,17 @@ struct Driven {
 	RunFrame frame;
 };
 
+// An item's check has to see what was committed before the item was locked.
+void require_read_committed() {
+	if (call([]() noexcept { return IsolationUsesXactSnapshot(); }))
+		throw Error(ErrorCode::wrong_state, "a run is driven in transactions that are read committed",
+		            "SET default_transaction_isolation = 'read committed' where it is driven.");
+}
+
 Driven driven_run(FunctionCallInfo fcinfo) {
 	if (RunContext::current() != nullptr)
 		throw Error(ErrorCode::wrong_state, "a step cannot drive a run", "Ask for one with backfill.request_run.");
+	require_read_committed();
 	const Args args(fcinfo);
 	const std::int64_t run_id = args.int8(0, "run_id");
 	const std::int64_t token = args.int8(1, "token");
@@ -46,7 +54,22 @@ Driven driven_run(FunctionCallInfo fcinfo) {
 	});
 	Pipeline &pipeline = kept_pipeline(engine, named.name, named.stamp);
 	const RunRecord record(engine, pipeline);
-	return {pipeline, record, record.held(run_id, token)};
+	Driven run{pipeline, record, record.held(run_id, token)};
+	run.frame.batch_is_statement = true;
+	return run;
+}
+
+// fn; what a timeout ends is told from what somebody cancels.
+template <class Fn>
+auto within_timeout(Fn fn) {
+	try {
+		return fn();
+	} catch (const PgError &error) {
+		if (!is_statement_timeout(*error.data()))
+			throw;
+		throw Error(ErrorCode::timed_out, "statement_timeout is shorter than a statement of the run took",
+		            "Give the role that drives runs more time: ALTER ROLE ... SET statement_timeout.");
+	}
 }
 
 std::string json_text(const std::string &text) {
@@ -124,8 +147,10 @@ template <class Fn>
 Undone try_batch(Fn fn) {
 	Undone undone;
 	try {
-		if (const auto error = subtransaction(fn))
-			error->rethrow();
+		within_timeout([&] {
+			if (const auto error = subtransaction(fn))
+				error->rethrow();
+		});
 	} catch (const SubtransactionsExhausted &) {
 		undone.too_large = true;
 	} catch (const ImpureCheck &check) {
@@ -171,8 +196,10 @@ BACKFILL_FUNCTION(pg_backfill_run_candidates) {
 	call([&]() noexcept { InitMaterializedSRF(fcinfo, 0); });
 	Candidates candidates;
 	try {
-		candidates.scan(run.pipeline, run.frame, CurrentMemoryContext, still_failing(run.record, run.pipeline, run.frame),
-		                counts ? std::nullopt : std::optional(most));
+		within_timeout([&] {
+			candidates.scan(run.pipeline, run.frame, CurrentMemoryContext, still_failing(run.record, run.pipeline, run.frame),
+			                counts ? std::nullopt : std::optional(most));
+		});
 		if (counts)
 			run.record.note_asked_again(run.frame, candidates.also_count());
 		// Refuses a null key if there is no other.

@@ -47,12 +47,29 @@ inline std::string temporary_last(const std::string &search_path) {
 template <class Fn>
 auto as_owner(const Pipeline &pipeline, Fn fn);
 
+// The owner of the pipeline whose commands run at this moment; InvalidOid if none do. What they ask of the engine is asked
+// by their owner, whoever called the run.
+class ActingOwner {
+public:
+	explicit ActingOwner(Oid owner) noexcept : outer_(current_) { current_ = owner; }
+	~ActingOwner() { current_ = outer_; }
+	ActingOwner(const ActingOwner &) = delete;
+	ActingOwner &operator=(const ActingOwner &) = delete;
+
+	static Oid current() noexcept { return current_; }
+
+private:
+	static inline Oid current_ = InvalidOid;
+	Oid outer_;
+};
+
 } // namespace backfill::pg
 
 #include "pg/identity.hpp"
 
 template <class Fn>
 auto backfill::pg::as_owner(const Pipeline &pipeline, Fn fn) {
+	const ActingOwner acting(pipeline.owner);
 	return with_identity(pipeline.owner, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION,
 	                     {{"search_path", temporary_last(pipeline.search_path)},
 	                      {"TimeZone", pipeline.timezone},

@@ -59,15 +59,19 @@ void Run::transaction(Fn fn) const {
 		fn();
 		return;
 	}
+	// An item's check has to see what was committed before the item was locked, whatever the session's default is.
+	constexpr auto begun = []() noexcept { XactIsoLevel = XACT_READ_COMMITTED; };
 	try {
 		if (const auto error = subtransaction(fn))
 			throw PastError(*error->data);
 	} catch (...) {
 		call([]() noexcept { SPI_rollback(); });
+		begun();
 		throw;
 	}
 	try {
 		call([]() noexcept { SPI_commit(); });
+		begun();
 	} catch (const PgError &error) { // the commit itself failed, and has rolled back
 		throw PastError(*error.data());
 	}
@@ -124,7 +128,7 @@ void Run::drive() {
 	} catch (const PastError &error) {
 		const int code = error.failure().sqlstate;
 		const std::string sqlstate = call([&]() noexcept { return unpack_sql_state(code); });
-		finish(code == ERRCODE_QUERY_CANCELED ? "cancelled" : "failed", sqlstate, error.what());
+		finish(error.is_cancel() ? "cancelled" : "failed", sqlstate, error.what());
 		throw;
 	} catch (const ImpureCheck &check) {
 		progress_.tally.count_step(check.step, core::Status::failed, core::reason::impure);

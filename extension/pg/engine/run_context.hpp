@@ -16,6 +16,7 @@ struct RunFrame {
 	bool rehearsal = false; // of such a run: all of it is rolled back
 	bool deliver = false;
 	bool redo_all = false;
+	bool batch_is_statement = false; // of a client, so that a statement_timeout is about one batch and not about the run
 	bool catches_up = false; // live, of a slot that was missed
 	TimestampTz run_time = 0;
 	TimestampTz window_from = 0;

@@ -80,14 +80,17 @@ Connection::Connection(const std::string &target) {
 	const char *const timeout = environment("PGCONNECT_TIMEOUT") ? "" : "10";
 	// A server that went away without a word is noticed within a minute or so.
 	const char *const keys[] = {"connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
-	                            "dbname", "fallback_application_name", nullptr};
-	const char *const values[] = {timeout, "30", "10", "3", "60000", target.c_str(), "pg_backfill", nullptr};
+	                            "dbname", "fallback_application_name", "client_encoding", nullptr};
+	// What is sent on, and all JSON, is UTF-8, whatever the database's encoding or the role's setting is.
+	const char *const values[] = {timeout, "30", "10", "3", "60000", target.c_str(), "pg_backfill", "UTF8", nullptr};
 	handle_.reset(PQconnectdbParams(keys, values, 1));
 	if (handle_ == nullptr)
 		throw std::bad_alloc();
 	if (PQstatus(handle_.get()) != CONNECTION_OK)
 		throw ConnectionError(trimmed(PQerrorMessage(handle_.get())));
 	on_notice([](const std::string &, const std::string &) {});
+	// A role's or database's own defaults would make claims fail, items be done twice, and {NULL} mean a text.
+	checked(handle_.get(), PQexec(handle_.get(), "SET default_transaction_isolation = 'read committed'; SET array_nulls = on"));
 }
 
 Table Connection::table(const std::string &sql, const std::vector<Value> &parameters) {

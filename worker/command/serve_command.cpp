@@ -17,7 +17,9 @@ ExitCode serve(Invocation &invocation) {
 	const auto http = read_http_settings(invocation.configuration);
 	Driver driver(invocation.target, settings);
 	Deliverer deliverer(invocation.target, invocation.configuration);
-	std::vector<Service> services{{"driver", [&] { driver.serve(); }}, {"delivery", [&] { deliverer.serve(); }}};
+	std::vector<Service> services{{"driver", [&] { driver.serve(); }}};
+	if (deliverer.is_enabled())
+		services.push_back({"delivery", [&] { deliverer.serve(); }});
 	std::optional<HttpServer> server;
 	if (http) {
 		server.emplace(*http, std::max(30.0, 3 * settings.poll_seconds));

@@ -43,8 +43,6 @@ std::vector<std::string> Deliverer::waiting_channels() {
 }
 
 void Deliverer::serve() {
-	if (!settings_.enabled)
-		return;
 	if (settings_.channels.empty()) {
 		serve_inert();
 		return;

@@ -15,6 +15,7 @@ public:
 	// Throws ConfigurationError.
 	Deliverer(std::string target, Configuration &configuration);
 
+	bool is_enabled() const noexcept { return settings_.enabled; }
 	// Until the program is asked to stop: claims nothing new from then on, finishes what is in flight within
 	// shutdown_seconds, and gives the rest back.
 	void serve();

@@ -22,20 +22,27 @@ Driver::Driver(std::string target, DriverSettings settings)
 	: target_(std::move(target)), settings_(std::move(settings)), runs_(target_, settings_) {}
 
 void Driver::serve() {
-	Backoff backoff;
-	while (!stop::requested()) {
+	bool goes_on = true;
+	while (goes_on && !stop::requested()) {
 		try {
 			serve_connected();
 		} catch (const ConnectionError &error) {
-			if (health::since_round_trip() != std::chrono::steady_clock::duration::max())
-				backoff.reset();
-			health::lost();
-			runs_.close();
-			log::warning("database_unreachable", {{"error", error.what()}});
-			if (!backoff.wait())
-				break;
+			goes_on = wait_after("database_unreachable", error.what());
+		} catch (const QueryError &error) {
+			if (!has_served_)
+				throw;
+			goes_on = wait_after("database_refuses", error.what());
 		}
 	}
+}
+
+bool Driver::wait_after(const char *event, const std::string &error) {
+	if (health::since_round_trip() != std::chrono::steady_clock::duration::max())
+		backoff_.reset();
+	health::lost();
+	runs_.close();
+	log::warning(event, {{"error", error}});
+	return backoff_.wait();
 }
 
 void Driver::serve_connected() {
@@ -66,6 +73,7 @@ void Driver::hand_back_unfinished(Connection &control) {
 bool Driver::drive_next(Connection &control) {
 	unfinished_ = claim_run(control, settings_.pipelines, std::nullopt, settings_.lease_seconds);
 	health::round_trip();
+	has_served_ = true;
 	if (!unfinished_)
 		return false;
 	const DriveResult result = runs_.drive(control, *unfinished_, true);

@@ -83,10 +83,19 @@ Tally tally_of(const Row &row, std::size_t column) {
 	return tally;
 }
 
+// An encoding that does not convert lets bytes through that are no UTF-8. The parser's own words would quote them.
+json parsed(const std::string &text) {
+	try {
+		return json::parse(text);
+	} catch (const json::parse_error &) {
+		throw std::runtime_error("what the database answered is not UTF-8: its encoding, SQL_ASCII for one, does not convert");
+	}
+}
+
 } // namespace
 
 void add_step_counts(Tally &tally, const std::string &text) {
-	for (const json &count : json::parse(text))
+	for (const json &count : parsed(text))
 		tally.count_step(count.at("step"), status_of(count.at("status")), count.at("reason"), count.at("items"));
 }
 
@@ -149,7 +158,7 @@ BatchResult run_batch(Connection &connection, const ClaimedRun &run, const Value
 	result.impure_step = row.at(3);
 	result.tally = tally_of(row, 4);
 	add_step_counts(result.tally, row.at(9).value());
-	for (const json &attempt : json::parse(row.at(10).value())) {
+	for (const json &attempt : parsed(row.at(10).value())) {
 		const std::string step = attempt.at("step");
 		const std::string sqlstate = attempt.at("sqlstate");
 		const long long count = attempt.at("items");
@@ -158,7 +167,7 @@ BatchResult run_batch(Connection &connection, const ClaimedRun &run, const Value
 		else
 			result.failed.emplace_back(std::pair(step, sqlstate), count);
 	}
-	for (const json &event : json::parse(row.at(11).value()))
+	for (const json &event : parsed(row.at(11).value()))
 		result.events.push_back({event.at("item"), event.at("step"), event.at("status"), event.at("reason"),
 		                         event.at("ms")});
 	return result;

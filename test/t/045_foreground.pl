@@ -44,7 +44,7 @@ is($code, 1, 'an item fails');
 like($out, qr/succeeded: 100 candidates: 99 changed, 0 unchanged, 0 skipped, 1 failed/, 'an item fails: the tally');
 query('DROP TRIGGER poison ON effect');
 ($code, $out, $err) = foreground('run', 'nobody');
-is($code, 1, 'no such pipeline');
+is($code, 2, 'no such pipeline');
 like($err, qr/pipeline "nobody" does not exist/, 'no such pipeline: said so');
 is((foreground(@$_))[0], 2, "usage: @$_") for [ 'run' ], [ 'replay', 'driven', '--from', '2026-01-01' ], [ 'rehearse', 'driven', '--to', '2026-01-01' ],
 	[ 'replay', 'driven', '--from', '2026-01-01', '--to', '2026-01-02', '--redo', 'some' ], [ 'run', 'driven', '-o', 'xml' ];

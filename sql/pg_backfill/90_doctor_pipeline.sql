@@ -37,6 +37,11 @@ AS $$
 $$;
 COMMENT ON FUNCTION backfill._doctor_grant(name, text, text, text) IS 'the statement that gives an owner what a message says it lacks; null if that cannot be told';
 
+CREATE FUNCTION backfill._as_pattern(words text) RETURNS text
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN pg_catalog.regexp_replace(words, '([][{}()*+?.^$|\\-])', '\\\1', 'g');
+COMMENT ON FUNCTION backfill._as_pattern(text) IS 'regular expression that matches just these words';
+
 -- Nodes of a plan that read a table from end to end: there was no index to take.
 CREATE FUNCTION backfill._whole_reads(plan json) RETURNS TABLE (relation oid, column_name text)
 	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
@@ -44,23 +49,24 @@ AS $$
 	WITH node AS (
 		SELECT n.node, c.oid AS relation, concat_ws(' ', n.node ->> 'Filter', j.filters) AS conditions
 		FROM jsonb_path_query(plan::jsonb, 'strict $.** ? (exists (@."Relation Name"))') AS n(node)
-		JOIN pg_class c ON c.relname = n.node ->> 'Relation Name' AND c.relnamespace = (n.node ->> 'Schema')::regnamespace
+		JOIN pg_namespace s ON s.nspname = n.node ->> 'Schema'
+		JOIN pg_class c ON c.relnamespace = s.oid AND c.relname = n.node ->> 'Relation Name'
 		CROSS JOIN LATERAL (SELECT string_agg(f #>> '{}', ' ') FROM jsonb_path_query(plan::jsonb, 'strict $.**."Join Filter"') f) j(filters)
 		WHERE n.node ->> 'Node Type' = 'Seq Scan' OR (n.node ->> 'Node Type' IN ('Index Scan', 'Index Only Scan') AND n.node -> 'Index Cond' IS NULL)
 	)
 	SELECT n.relation, min(a.attname::text)
 	FROM node n
+	-- As the plan has it: with quotes, where it needs them, and not as a part of a longer name.
 	LEFT JOIN pg_attribute a ON a.attrelid = n.relation AND a.attnum > 0 AND NOT a.attisdropped
-		AND n.conditions ~ format('(\m%s\.%s\M\)?(::\w+)? (=|>=|<|>|<=) )|( (=|>=|<|>|<=) \(?\m%s\.%s\M)', n.node ->> 'Alias', a.attname, n.node ->> 'Alias', a.attname)
+		AND n.conditions ~ replace('((?<![\w"])COLUMN(?![\w"$])\)?(::\w+)? (=|>=|<|>|<=) )|( (=|>=|<|>|<=) \(?COLUMN(?![\w"$]))',
+			'COLUMN', backfill._as_pattern(concat(quote_ident(n.node ->> 'Alias'), '.', quote_ident(a.attname))))
 	GROUP BY n.relation
 $$;
 COMMENT ON FUNCTION backfill._whole_reads(json) IS 'tables that a plan reads from end to end, and a column that an index on would serve it, where that can be told';
 
-CREATE FUNCTION backfill._doctor_commands(pipeline text) RETURNS TABLE ("check" text, status text, detail text, hint text)
+CREATE FUNCTION backfill._doctor_commands(p backfill.pipeline) RETURNS TABLE ("check" text, status text, detail text, hint text)
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	p backfill.pipeline := backfill._pipeline(pipeline);
 BEGIN
 	IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = p.owner) THEN
 		RETURN QUERY SELECT 'commands', 'fail', format('Owner %s of pipeline %s does not exist.', p.owner, p.name),
@@ -84,7 +90,81 @@ BEGIN
 			ELSE format('CREATE INDEX CONCURRENTLY ON %s (%I);', w.relation::regclass, w.column_name) END
 	FROM whole w;
 END $$;
-COMMENT ON FUNCTION backfill._doctor_commands(text) IS 'whether a pipeline''s owner may run its commands, and with which plans';
+COMMENT ON FUNCTION backfill._doctor_commands(backfill.pipeline) IS 'whether a pipeline''s owner may run its commands, and with which plans';
+
+CREATE FUNCTION backfill._doctor_runs(p backfill.pipeline) RETURNS TABLE ("check" text, status text, detail text, hint text)
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	moment CONSTANT timestamptz := backfill._clock();
+BEGIN
+	RETURN QUERY
+	SELECT 'overdue', 'warn', format('Pipeline %s: %s.', p.name, backfill._alarm_text('overdue', '', o.evidence)), format('CALL backfill.run(%L);', p.name)
+	FROM backfill._overdue_run(p) o WHERE o.evidence IS NOT NULL;
+	RETURN QUERY
+	SELECT 'overdue', 'warn', format('Pipeline %s has never run.', p.name), format('CALL backfill.run(%L);', p.name)
+	WHERE p.enabled AND p.after IS NULL AND p.created_at < moment - p.lookback
+		AND NOT EXISTS (SELECT FROM backfill.run r WHERE r.pipeline_id = p.pipeline_id);
+	RETURN QUERY
+	SELECT 'runs', 'fail', format('Run %s of pipeline %s has been silent since its lease ended at %s.', r.run_id, p.name, date_trunc('second', r.lease_until)),
+		format('CALL backfill.run_requested(%L);', p.name)
+	FROM backfill.run r WHERE r.pipeline_id = p.pipeline_id AND r.state = 'running' AND backfill._has_lapsed(r.lease_until);
+	RETURN QUERY
+	SELECT 'runs', 'warn', format('%s runs of pipeline %s have been waiting since %s and nobody takes them.', count(*), p.name, date_trunc('second', min(r.requested_at))),
+		format('CALL backfill.run_requested(%L);', p.name)
+	FROM backfill.run r
+	WHERE r.pipeline_id = p.pipeline_id AND r.state = 'requested' AND r.requested_at < moment - interval '1 hour'
+		AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.pipeline_id = r.pipeline_id AND o.state = 'running' AND NOT backfill._has_lapsed(o.lease_until))
+	HAVING count(*) > 0;
+	RETURN QUERY
+	SELECT 'runs', 'fail', format('The last run of pipeline %s, %s, is %s.', p.name, r.run_id, r.state), format('CALL backfill.run(%L);%s', p.name, CASE WHEN r.state <> 'crashed' THEN format(' -- when this is mended: SELECT error FROM backfill.run_history WHERE run_id = %s', r.run_id) END)
+	FROM (SELECT q.run_id, q.state FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.finished_at IS NOT NULL ORDER BY q.run_id DESC LIMIT 1) r
+	WHERE r.state IN ('failed', 'broken', 'crashed') AND p.enabled;
+	-- What holds it back is named before it is an alarm.
+	RETURN QUERY
+	SELECT 'watermark', 'warn', format('Pipeline %s: %s.', p.name, CASE WHEN w.evidence IS NOT NULL THEN backfill._alarm_text('watermark_stuck', '', w.evidence)
+			ELSE format('the watermark stands at %s, held back by %s', date_trunc('second', p.watermark), r.held_by) END),
+		CASE WHEN r.held_by LIKE 'transaction of process%' THEN format('SELECT pg_terminate_backend(%s);', substring(r.held_by FROM 'process (\d+)'))
+			WHEN r.held_by LIKE 'prepared%' THEN format('ROLLBACK PREPARED %s; -- or COMMIT PREPARED', substring(r.held_by FROM 'transaction (''.*'') of'))
+			ELSE format('CALL backfill.run(%L);', p.name) END
+	FROM backfill._stuck_watermark(p) w(evidence) LEFT JOIN LATERAL (
+		SELECT q.held_by FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' ORDER BY q.run_id DESC LIMIT 1) r ON true
+	WHERE p.enabled AND (w.evidence IS NOT NULL OR r.held_by IS NOT NULL);
+	RETURN QUERY
+	SELECT 'left_out', 'warn', format('Run %s of pipeline %s did not look at what arrived between %s and %s: more than max_catchup.', r.run_id, p.name,
+			date_trunc('second', r.left_out_from), date_trunc('second', r.scan_from)),
+		format('SELECT * FROM backfill.replay(%L, %L, %L); CALL backfill.run_requested(%L);', p.name,
+			(backfill._slot_of(r.left_out_from, p.slot, p.timezone)).window_from AT TIME ZONE p.timezone,
+			(backfill._slot_of(r.scan_from, p.slot, p.timezone)).window_to AT TIME ZONE p.timezone, p.name)
+	FROM backfill.run r
+	WHERE r.pipeline_id = p.pipeline_id AND r.left_out_from IS NOT NULL AND r.state = 'succeeded' AND NOT EXISTS (
+		SELECT FROM backfill.replay y WHERE y.pipeline_id = r.pipeline_id AND y.replay_from <= r.left_out_from AND y.replay_to >= r.scan_from
+			AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.replay_id = y.replay_id AND o.state <> 'succeeded'));
+	RETURN QUERY
+	SELECT 'items', 'warn', format('Pipeline %s: %s.', p.name, backfill._alarm_text('same_items_failing', '', f.evidence)),
+		format('SELECT * FROM backfill.explain_item(%L, %L);', p.name, f.evidence #>> '{some,0}')
+	FROM (
+		SELECT q.window_from FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.finished_at IS NOT NULL ORDER BY q.run_id DESC LIMIT 1) r
+	CROSS JOIN LATERAL backfill._failing_items(p, r.window_from) f(evidence) WHERE f.evidence IS NOT NULL;
+END $$;
+COMMENT ON FUNCTION backfill._doctor_runs(backfill.pipeline) IS 'runs of a pipeline that did not come, did not end, or left something out';
+
+-- A type or a time zone that is gone, and whatever else nobody has thought of.
+CREATE FUNCTION backfill._doctor_pipeline(p backfill.pipeline, part text) RETURNS TABLE ("check" text, status text, detail text, hint text)
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF part = 'commands' THEN
+		RETURN QUERY SELECT * FROM backfill._doctor_commands(p);
+	ELSE
+		RETURN QUERY SELECT * FROM backfill._doctor_runs(p);
+	END IF;
+EXCEPTION WHEN OTHERS THEN
+	RETURN QUERY SELECT part, 'fail', format('The %s of pipeline %s cannot be looked at: %s', part, p.name, SQLERRM),
+		'-- mend what the message names, or the pipeline with backfill.alter_pipeline';
+END $$;
+COMMENT ON FUNCTION backfill._doctor_pipeline(backfill.pipeline, text) IS
+	'what the doctor says of the commands or the runs of one pipeline; an error on the way there is a line about it, and costs the other pipelines nothing';
 
 CREATE FUNCTION backfill._doctor_definitions() RETURNS TABLE ("check" text, status text, detail text, hint text)
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -111,68 +191,8 @@ BEGIN
 	FROM backfill.pipeline p CROSS JOIN LATERAL (SELECT p.timezone ~ '[0-9/]' OR lower(p.timezone) = ANY (zones)) z(is_known)
 	WHERE NOT z.is_known OR p.timezone ~ '[0-9]' AND p.timezone !~ '^Etc/' ORDER BY p.name;
 	RETURN QUERY
-	SELECT c.* FROM backfill.pipeline p, backfill._doctor_commands(p.name) c
+	SELECT c.* FROM backfill.pipeline p, backfill._doctor_pipeline(p, 'commands') c
 	WHERE p.enabled AND (p.timezone ~ '[0-9/]' OR lower(p.timezone) = ANY (zones)) AND EXISTS (SELECT FROM backfill.step s WHERE s.pipeline_id = p.pipeline_id)
 	ORDER BY p.name;
 END $$;
 COMMENT ON FUNCTION backfill._doctor_definitions() IS 'pipelines that do not run, or not well';
-
-CREATE FUNCTION backfill._doctor_runs() RETURNS TABLE ("check" text, status text, detail text, hint text)
-	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	moment CONSTANT timestamptz := backfill._clock();
-BEGIN
-	RETURN QUERY
-	SELECT 'overdue', 'warn', format('Pipeline %s: %s.', p.name, backfill._alarm_text('overdue', '', o.evidence)), format('CALL backfill.run(%L);', p.name)
-	FROM backfill.pipeline p CROSS JOIN LATERAL backfill._overdue_run(p) o WHERE o.evidence IS NOT NULL ORDER BY p.name;
-	RETURN QUERY
-	SELECT 'overdue', 'warn', format('Pipeline %s has never run.', p.name), format('CALL backfill.run(%L);', p.name)
-	FROM backfill.pipeline p
-	WHERE p.enabled AND p.after IS NULL AND p.created_at < moment - p.lookback
-		AND NOT EXISTS (SELECT FROM backfill.run r WHERE r.pipeline_id = p.pipeline_id) ORDER BY p.name;
-	RETURN QUERY
-	SELECT 'runs', 'fail', format('Run %s of pipeline %s has been silent since its lease ended at %s.', r.run_id, p.name, date_trunc('second', r.lease_until)),
-		format('CALL backfill.run_requested(%L);', p.name)
-	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id) WHERE r.state = 'running' AND backfill._has_lapsed(r.lease_until) ORDER BY r.run_id;
-	RETURN QUERY
-	SELECT 'runs', 'warn', format('%s runs of pipeline %s have been waiting since %s and nobody takes them.', count(*), p.name, date_trunc('second', min(r.requested_at))),
-		format('CALL backfill.run_requested(%L);', p.name)
-	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id)
-	WHERE r.state = 'requested' AND r.requested_at < moment - interval '1 hour'
-		AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.pipeline_id = r.pipeline_id AND o.state = 'running' AND NOT backfill._has_lapsed(o.lease_until))
-	GROUP BY p.name ORDER BY p.name;
-	RETURN QUERY
-	SELECT 'runs', 'fail', format('The last run of pipeline %s, %s, is %s.', p.name, r.run_id, r.state), format('CALL backfill.run(%L);%s', p.name, CASE WHEN r.state <> 'crashed' THEN format(' -- when this is mended: SELECT error FROM backfill.run_history WHERE run_id = %s', r.run_id) END)
-	FROM backfill.pipeline p CROSS JOIN LATERAL (
-		SELECT q.run_id, q.state FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.finished_at IS NOT NULL ORDER BY q.run_id DESC LIMIT 1) r
-	WHERE r.state IN ('failed', 'broken', 'crashed') AND p.enabled ORDER BY p.name;
-	-- What holds it back is named before it is an alarm.
-	RETURN QUERY
-	SELECT 'watermark', 'warn', format('Pipeline %s: %s.', p.name, CASE WHEN w.evidence IS NOT NULL THEN backfill._alarm_text('watermark_stuck', '', w.evidence)
-			ELSE format('the watermark stands at %s, held back by %s', date_trunc('second', p.watermark), r.held_by) END),
-		CASE WHEN r.held_by LIKE 'transaction of process%' THEN format('SELECT pg_terminate_backend(%s);', substring(r.held_by FROM 'process (\d+)'))
-			WHEN r.held_by LIKE 'prepared%' THEN format('ROLLBACK PREPARED %s; -- or COMMIT PREPARED', substring(r.held_by FROM 'transaction (''.*'') of'))
-			ELSE format('CALL backfill.run(%L);', p.name) END
-	FROM backfill.pipeline p CROSS JOIN LATERAL backfill._stuck_watermark(p) w(evidence) LEFT JOIN LATERAL (
-		SELECT q.held_by FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' ORDER BY q.run_id DESC LIMIT 1) r ON true
-	WHERE p.enabled AND (w.evidence IS NOT NULL OR r.held_by IS NOT NULL) ORDER BY p.name;
-	RETURN QUERY
-	SELECT 'left_out', 'warn', format('Run %s of pipeline %s did not look at what arrived between %s and %s: more than max_catchup.', r.run_id, p.name,
-			date_trunc('second', r.left_out_from), date_trunc('second', r.scan_from)),
-		format('SELECT * FROM backfill.replay(%L, %L, %L); CALL backfill.run_requested(%L);', p.name,
-			(backfill._slot_of(r.left_out_from, p.slot, p.timezone)).window_from AT TIME ZONE p.timezone,
-			(backfill._slot_of(r.scan_from, p.slot, p.timezone)).window_to AT TIME ZONE p.timezone, p.name)
-	FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id)
-	WHERE r.left_out_from IS NOT NULL AND r.state = 'succeeded' AND NOT EXISTS (
-		SELECT FROM backfill.replay y WHERE y.pipeline_id = r.pipeline_id AND y.replay_from <= r.left_out_from AND y.replay_to >= r.scan_from
-			AND NOT EXISTS (SELECT FROM backfill.run o WHERE o.replay_id = y.replay_id AND o.state <> 'succeeded'))
-	ORDER BY r.run_id;
-	RETURN QUERY
-	SELECT 'items', 'warn', format('Pipeline %s: %s.', p.name, backfill._alarm_text('same_items_failing', '', f.evidence)),
-		format('SELECT * FROM backfill.explain_item(%L, %L);', p.name, f.evidence #>> '{some,0}')
-	FROM backfill.pipeline p CROSS JOIN LATERAL (
-		SELECT q.window_from FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.finished_at IS NOT NULL ORDER BY q.run_id DESC LIMIT 1) r
-	CROSS JOIN LATERAL backfill._failing_items(p, r.window_from) f(evidence) WHERE f.evidence IS NOT NULL ORDER BY p.name;
-END $$;
-COMMENT ON FUNCTION backfill._doctor_runs() IS 'runs that did not come, did not end, or left something out';

@@ -58,7 +58,7 @@ BEGIN
 		UNION ALL SELECT * FROM backfill._doctor_cron()
 		UNION ALL SELECT * FROM backfill._doctor_server()
 		UNION ALL SELECT * FROM backfill._doctor_definitions()
-		UNION ALL SELECT * FROM backfill._doctor_runs()
+		UNION ALL SELECT r.* FROM backfill.pipeline p, backfill._doctor_pipeline(p, 'runs') r
 		UNION ALL SELECT * FROM backfill._doctor_outbox())
 	SELECT a.name, coalesce(f.status, 'ok'), coalesce(f.detail, a.is_well), coalesce(f.hint, '')
 	FROM unnest(ARRAY['version', 'roles', 'pg_cron', 'settings', 'old_transactions', 'pipelines', 'time_zones', 'commands', 'indexes', 'overdue', 'runs',

@@ -1,41 +1,56 @@
 
 -- What may be wrong with the pipelines: definitions, privileges, plans and runs.
 
-CREATE FUNCTION backfill._command_plans(pipeline text) RETURNS TABLE (step text, command text, sqlstate text, message text, plan json)
+CREATE FUNCTION backfill._command_plans(pipeline text) RETURNS TABLE (step text, command text, sqlstate text, message text, lacking json, plan json)
 	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill__command_plans';
 COMMENT ON FUNCTION backfill._command_plans(text) IS
-	'plans each command of a pipeline as its owner, by index wherever one serves, and runs none; a command that fails has sqlstate and message';
+	'plans each command of a pipeline as its owner, by index wherever one serves, and runs none; a command that fails has sqlstate and message; lacking: [{relation, role, privilege}]';
 
 CREATE FUNCTION backfill._large_table() RETURNS bigint
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 8 * 1024 * 1024;
 COMMENT ON FUNCTION backfill._large_table() IS 'bytes from which on a table should not be read from end to end in each batch';
 
--- Exactly what is missing cannot be told from the server's message; these are the words that it uses.
-CREATE FUNCTION backfill._doctor_grant(owner name, search_path text, command text, message text) RETURNS text
+-- The schemas that a search path names, whether or not anybody may look into them.
+CREATE FUNCTION backfill._path_schemas(search_path text, owner name) RETURNS SETOF name
+	LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE s.name WHEN '$user' THEN owner ELSE s.name::name END
+	FROM regexp_matches(search_path, '"((?:[^"]|"")*)"|([^\s,"]+)', 'g') AS m(part),
+		LATERAL (SELECT coalesce(replace(m.part[1], '""', '"'), lower(m.part[2]))) s(name)
+$$;
+COMMENT ON FUNCTION backfill._path_schemas(text, name) IS 'names of the schemas in a search path';
+
+-- The server's message names no schema: which relation it is, and whose privilege, is what the plan says. Of functions and
+-- sequences it says nothing, so that there may be several.
+CREATE FUNCTION backfill._doctor_grant(owner name, search_path text, lacking json, message text) RETURNS text
 	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE m.said[1]
 		-- What lies in a schema that the owner may not look into does not exist for him.
-		WHEN 'does not exist' THEN (
+		WHEN 'absent' THEN (
 			SELECT format('GRANT USAGE ON SCHEMA %I TO %I;', n.nspname, owner)
-			FROM regexp_split_to_table(search_path, '\s*,\s*') s JOIN pg_namespace n ON n.nspname = trim('"' FROM s)
-			WHERE NOT has_schema_privilege(owner, n.oid, 'USAGE') ORDER BY n.nspname LIMIT 1)
+			FROM backfill._path_schemas(search_path, owner) s JOIN pg_namespace n ON n.nspname = s
+			WHERE NOT has_schema_privilege(owner, n.oid, 'USAGE') AND EXISTS (
+				SELECT FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = m.said[2]
+				UNION ALL SELECT FROM pg_proc f WHERE f.pronamespace = n.oid AND f.proname = m.said[2])
+			ORDER BY n.nspname LIMIT 1)
 		WHEN 'schema' THEN format('GRANT USAGE ON SCHEMA %I TO %I;', m.said[2], owner)
 		WHEN 'function' THEN (
-			SELECT format('GRANT EXECUTE ON FUNCTION %s TO %I;', f.oid::regprocedure, owner)
-			FROM pg_proc f WHERE f.proname = m.said[2] AND NOT has_function_privilege(owner, f.oid, 'EXECUTE') ORDER BY f.oid LIMIT 1)
+			SELECT CASE WHEN count(*) = 1 THEN min(format('GRANT EXECUTE ON FUNCTION %s TO %I;', f.oid::regprocedure, owner)) END
+			FROM pg_proc f WHERE f.proname = m.said[2] AND NOT has_function_privilege(owner, f.oid, 'EXECUTE'))
 		WHEN 'sequence' THEN (
-			SELECT format('GRANT USAGE ON SEQUENCE %s TO %I;', c.oid::regclass, owner)
-			FROM pg_class c WHERE c.relname = m.said[2] AND c.relkind = 'S' AND NOT has_sequence_privilege(owner, c.oid, 'USAGE') ORDER BY c.oid LIMIT 1)
+			SELECT CASE WHEN count(*) = 1 THEN min(format('GRANT USAGE ON SEQUENCE %s TO %I;', c.oid::regclass, owner)) END
+			FROM pg_class c WHERE c.relname = m.said[2] AND c.relkind = 'S' AND NOT has_sequence_privilege(owner, c.oid, 'USAGE'))
 		ELSE (
-			SELECT format('GRANT %s ON %s TO %I;', p.privileges, c.oid::regclass, owner)
-			FROM pg_class c, (SELECT CASE WHEN command IN ('candidates', 'check') THEN 'SELECT' ELSE 'SELECT, INSERT, UPDATE, DELETE' END) p(privileges)
-			WHERE c.relname = m.said[2] AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND EXISTS (
-				SELECT FROM regexp_split_to_table(p.privileges, ', ') v WHERE NOT has_table_privilege(owner, c.oid, v))
-			ORDER BY c.oid LIMIT 1) END
-	FROM coalesce(regexp_match(message, '^permission denied for (\w+) (.+)$'), regexp_match(message, '(does not exist)$')) AS m(said)
+			SELECT string_agg(g.statement, ' ' ORDER BY g.statement)
+			FROM (
+				SELECT format('GRANT %s ON %s TO %I;', string_agg(DISTINCT l.privilege, ', '), c.oid::regclass, r.rolname) AS statement
+				FROM json_to_recordset(lacking) AS l(relation oid, role oid, privilege text) JOIN pg_class c ON c.oid = l.relation JOIN pg_roles r ON r.oid = l.role
+				WHERE c.relname = m.said[2] GROUP BY c.oid, r.rolname) g) END
+	FROM regexp_match(message, '^(?:relation "(.+)"|function (.+?)\(.*\)) does not exist$') AS a(name),
+		coalesce(regexp_match(message, '^permission denied for (\w+) (.+)$'), ARRAY['absent', coalesce(a.name[1], a.name[2])]) AS m(said)
 $$;
-COMMENT ON FUNCTION backfill._doctor_grant(name, text, text, text) IS 'the statement that gives an owner what a message says it lacks; null if that cannot be told';
+COMMENT ON FUNCTION backfill._doctor_grant(name, text, json, text) IS 'the statement that gives an owner what a message says he lacks; null if that cannot be told';
 
 CREATE FUNCTION backfill._as_pattern(words text) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -81,7 +96,7 @@ BEGIN
 		WHERE q.command IN ('candidates', 'check') AND pg_relation_size(w.relation) > backfill._large_table()
 	)
 	SELECT 'commands', 'fail', format('%s of pipeline %s fails for its owner %s: %s', q.what, p.name, p.owner, q.message),
-		coalesce(backfill._doctor_grant(p.owner, p.search_path, q.command, q.message), '-- mend what the message names, or the command with backfill.'
+		coalesce(backfill._doctor_grant(p.owner, p.search_path, q.lacking, q.message), '-- mend what the message names, or the command with backfill.'
 			|| CASE q.command WHEN 'candidates' THEN 'alter_pipeline' ELSE 'alter_step' END)
 	FROM planned q WHERE q.sqlstate IS NOT NULL
 	UNION ALL

@@ -23,6 +23,11 @@ CREATE FUNCTION backfill._operates(owner name) RETURNS boolean
 	RETURN backfill._is_member(owner) OR backfill._is_member('backfill_operator');
 COMMENT ON FUNCTION backfill._operates(name) IS 'whether the caller may operate the pipelines of an owner, and see what their errors say, which may quote data';
 
+CREATE FUNCTION backfill._readable_error(owner name, sqlstate text, message text) RETURNS text
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+	RETURN CASE WHEN backfill._operates(owner) THEN message ELSE 'SQLSTATE ' || sqlstate END;
+COMMENT ON FUNCTION backfill._readable_error(name, text, text) IS 'as much of an error of an owner''s pipeline as the caller may read';
+
 CREATE FUNCTION backfill._require_operator(pipeline_id integer) RETURNS void
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$

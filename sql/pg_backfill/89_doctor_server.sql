@@ -60,7 +60,7 @@ BEGIN
 		RETURN;
 	END IF;
 	RETURN QUERY EXECUTE $job$
-		SELECT 'pg_cron', 'warn', format('Job %s is not active: %s', j.jobid, left(j.command, 60)), format('SELECT cron.alter_job(%s, active := true);', j.jobid)
+		SELECT 'pg_cron', 'warn', concat_ws(': ', format('Job %s is not active', j.jobid), CASE WHEN backfill._is_member(j.username::name) THEN left(j.command, 60) END), format('SELECT cron.alter_job(%s, active := true);', j.jobid)
 		FROM cron.job j WHERE j.database = current_database() AND j.command ~* '\mbackfill\.' AND NOT j.active
 		ORDER BY j.jobid $job$;
 	RETURN QUERY EXECUTE $job$

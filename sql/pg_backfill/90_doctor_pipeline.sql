@@ -95,7 +95,7 @@ BEGIN
 		SELECT q.what, q.command, w.relation, w.column_name FROM planned q, backfill._whole_reads(q.plan) w
 		WHERE q.command IN ('candidates', 'check') AND pg_relation_size(w.relation) > backfill._large_table()
 	)
-	SELECT 'commands', 'fail', format('%s of pipeline %s fails for its owner %s: %s', q.what, p.name, p.owner, q.message),
+	SELECT 'commands', 'fail', format('%s of pipeline %s fails for its owner %s: %s', q.what, p.name, p.owner, backfill._readable_error(p.owner, q.sqlstate, q.message)),
 		coalesce(backfill._doctor_grant(p.owner, p.search_path, q.lacking, q.message), '-- mend what the message names, or the command with backfill.'
 			|| CASE q.command WHEN 'candidates' THEN 'alter_pipeline' ELSE 'alter_step' END)
 	FROM planned q WHERE q.sqlstate IS NOT NULL
@@ -175,7 +175,7 @@ BEGIN
 		RETURN QUERY SELECT * FROM backfill._doctor_runs(p);
 	END IF;
 EXCEPTION WHEN OTHERS THEN
-	RETURN QUERY SELECT part, 'fail', format('The %s of pipeline %s cannot be looked at: %s', part, p.name, SQLERRM),
+	RETURN QUERY SELECT part, 'fail', format('The %s of pipeline %s cannot be looked at: %s', part, p.name, backfill._readable_error(p.owner, SQLSTATE, SQLERRM)),
 		'-- mend what the message names, or the pipeline with backfill.alter_pipeline';
 END $$;
 COMMENT ON FUNCTION backfill._doctor_pipeline(backfill.pipeline, text) IS

@@ -7,6 +7,17 @@
 -- recorded as unknown and sent again, as long as its age and its attempts allow. A worker on a channel that holds
 -- should therefore claim no more than it can bear to lose.
 
+CREATE FUNCTION backfill._longest_lease() RETURNS interval
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN interval '24 hours';
+COMMENT ON FUNCTION backfill._longest_lease() IS 'how long a claim may be silent at most';
+
+-- A lease that reaches an hour further than any is given was given by a clock that has been put back since, and not by
+-- seconds. Inlined, so that it costs a claim nothing.
+CREATE FUNCTION backfill._claim_has_lapsed(lease_until timestamptz, moment timestamptz) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN lease_until <= moment OR lease_until > moment + interval '25 hours';
+COMMENT ON FUNCTION backfill._claim_has_lapsed(timestamptz, timestamptz) IS 'whether the holder of a claim counts as gone; null: there is no claim';
+
 CREATE FUNCTION backfill.claim_deliveries(
 	channel text, "limit" integer DEFAULT 100, lease interval DEFAULT '5 minutes', after bigint DEFAULT 0,
 	when_unknown text DEFAULT 'hold', max_attempts integer DEFAULT 10, bound_to text DEFAULT NULL)
@@ -29,7 +40,7 @@ DECLARE
 	page   record;
 BEGIN
 	IF "limit" IS NULL OR "limit" NOT BETWEEN 1 AND 10000 OR max_attempts IS NULL OR max_attempts NOT BETWEEN 1 AND 100
-		OR lease IS NULL OR lease <= '0' OR lease > '1 day' OR after IS NULL
+		OR lease IS NULL OR lease <= '0' OR lease > backfill._longest_lease() OR after IS NULL
 		OR when_unknown IS NULL OR when_unknown NOT IN ('hold', 'retry')
 	THEN
 		RAISE EXCEPTION 'deliveries cannot be claimed this way'
@@ -64,7 +75,7 @@ BEGIN
 				END AS verdict
 			FROM backfill.undelivered u
 			WHERE u.channel = claim_deliveries.channel AND u.message_id > low AND u.not_before <= moment
-				AND (u.lease_until IS NULL OR u.lease_until <= moment)
+				AND (u.lease_until IS NULL OR backfill._claim_has_lapsed(u.lease_until, moment))
 			ORDER BY u.message_id LIMIT wanted
 			FOR UPDATE SKIP LOCKED) p;
 
@@ -136,6 +147,10 @@ AS $$
 DECLARE
 	accepted bigint[];
 BEGIN
+	IF lease IS NULL OR lease <= '0' OR lease > backfill._longest_lease() THEN
+		RAISE EXCEPTION 'a claim cannot be prolonged by %', coalesce(lease::text, 'nothing')
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'lease is up to a day.';
+	END IF;
 	WITH held AS (
 		UPDATE backfill.undelivered u SET lease_until = backfill._clock() + lease
 		WHERE u.message_id = ANY (messages) AND u.token = heartbeat.token RETURNING u.message_id)

@@ -18,7 +18,7 @@ BEGIN
 	END IF;
 	-- A claim under way is waited for; one whose lease has passed is unknown, whether or not a worker noticed.
 	PERFORM FROM backfill.undelivered u WHERE u.message_id = message FOR UPDATE;
-	IF EXISTS (SELECT FROM backfill.undelivered u WHERE u.message_id = message AND u.lease_until <= moment) THEN
+	IF EXISTS (SELECT FROM backfill.undelivered u WHERE u.message_id = message AND backfill._claim_has_lapsed(u.lease_until, moment)) THEN
 		PERFORM backfill._end_deliveries(ARRAY[message], ARRAY['unknown'], moment);
 	END IF;
 	INSERT INTO backfill.intervention (message_id, action, reason, by, at)

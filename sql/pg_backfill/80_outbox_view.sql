@@ -27,7 +27,7 @@ CREATE VIEW backfill.channel_status AS
 		pg_catalog.min(s.next_attempt_at) FILTER (WHERE s.state = 'pending') AS next_attempt_at
 	FROM (
 		SELECT u.channel, CASE WHEN u.token IS NULL THEN 'pending' ELSE 'claimed' END AS state,
-			u.lease_until <= backfill._clock() AS lapsed, u.attempts, m.created_at, u.not_before AS next_attempt_at
+			backfill._claim_has_lapsed(u.lease_until, backfill._clock()) AS lapsed, u.attempts, m.created_at, u.not_before AS next_attempt_at
 		FROM backfill.undelivered u JOIN backfill.message m USING (message_id)
 		UNION ALL
 		SELECT m.channel, d.state, NULL, NULL, NULL, NULL

@@ -47,6 +47,9 @@ BEGIN
 	SELECT format('the claim of message %s lapsed more than an hour ago and nobody noticed', u.message_id)
 	FROM backfill.undelivered u WHERE u.lease_until < backfill._clock() - interval '1 hour'
 	UNION ALL
+	SELECT format('the claim of message %s has a lease that reaches further than any is given', u.message_id)
+	FROM backfill.undelivered u WHERE u.lease_until > backfill._clock() AND backfill._claim_has_lapsed(u.lease_until, backfill._clock())
+	UNION ALL
 	SELECT format('message %s has a token that was never given', u.message_id)
 	FROM backfill.undelivered u, backfill.claim_token t WHERE u.token > t.last_value
 	UNION ALL

@@ -24,12 +24,16 @@ BEGIN
 	SELECT 'channels', 'warn', format('Channel %s has %s messages that have been waiting since %s, and nobody claims them.', u.channel, count(*), date_trunc('second', min(u.not_before))),
 		'-- start a worker that delivers: pg_backfill serve'
 	FROM backfill.undelivered u WHERE u.token IS NULL AND u.not_before < moment - late GROUP BY u.channel
-	HAVING NOT EXISTS (SELECT FROM backfill.undelivered o WHERE o.channel = u.channel AND o.lease_until >= moment)
+	HAVING NOT EXISTS (SELECT FROM backfill.undelivered o WHERE o.channel = u.channel AND NOT backfill._claim_has_lapsed(o.lease_until, moment))
 	ORDER BY u.channel;
 	RETURN QUERY
 	SELECT 'channels', 'warn', format('%s claims of channel %s ended without a word; the first at %s.', count(*), u.channel, date_trunc('second', min(u.lease_until))),
 		'-- start a worker that delivers: pg_backfill serve'
 	FROM backfill.undelivered u WHERE u.lease_until < moment - late GROUP BY u.channel ORDER BY u.channel;
+	RETURN QUERY
+	SELECT 'channels', 'warn', format('%s claims of channel %s were made by a clock that was ahead: the first would end at %s.', count(*), u.channel, date_trunc('second', min(u.lease_until))),
+		'-- start a worker that delivers: pg_backfill serve'
+	FROM backfill.undelivered u WHERE u.lease_until > moment AND backfill._claim_has_lapsed(u.lease_until, moment) GROUP BY u.channel ORDER BY u.channel;
 
 	RETURN QUERY
 	SELECT 'outbox_bloat', 'warn', format('%s has %s dead rows beside %s live ones.', s.relid::regclass, s.n_dead_tup, s.n_live_tup), format('VACUUM %s;', s.relid::regclass)

@@ -23,7 +23,7 @@ BEGIN
 	EXECUTE (SELECT format('GRANT SELECT (%s) ON backfill.run TO backfill_reader', string_agg(quote_ident(a.attname), ', '))
 		FROM pg_attribute a WHERE a.attrelid = 'backfill.run'::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> 'error');
 	GRANT SELECT (step_event_id, run_id, item, step, status, reason, sqlstate, at) ON backfill.step_event TO backfill_reader;
-	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock(), backfill._alarm_text(text, text, jsonb), backfill._percent(text),
+	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock(), backfill._claim_has_lapsed(timestamptz, timestamptz), backfill._alarm_text(text, text, jsonb), backfill._percent(text),
 		backfill._cron_job(text), backfill.doctor(), backfill.narration(bigint), backfill._operates(name) TO backfill_reader;
 
 	GRANT SELECT ON backfill.run, backfill.message, backfill.outbox, backfill.superseded, backfill.step_event, backfill.decision TO backfill_operator;
@@ -49,7 +49,7 @@ BEGIN
 	GRANT EXECUTE ON PROCEDURE backfill.run(text, bigint, text), backfill.run_requested(text, bigint), backfill._run_requested(text, bigint, text)
 		TO backfill_operator;
 	GRANT SELECT ON backfill.channel_status TO backfill_worker;
-	GRANT EXECUTE ON FUNCTION backfill._clock(), backfill.check_health(text), backfill.database_identity(),
+	GRANT EXECUTE ON FUNCTION backfill._clock(), backfill._claim_has_lapsed(timestamptz, timestamptz), backfill.check_health(text), backfill.database_identity(),
 		backfill.claim_deliveries(text, integer, interval, bigint, text, integer, text),
 		backfill.heartbeat(bigint[], bigint, interval), backfill.mark_sent(bigint[], bigint), backfill.mark_failed(bigint[], bigint, text, timestamptz, boolean),
 		backfill.mark_unknown(bigint[], bigint, text, timestamptz), backfill.mark_inert(bigint[], bigint),

@@ -94,9 +94,33 @@ SELECT backfill.abandon_claims() = :fresh AS abandoned;
 SELECT * FROM seen WHERE recipient = 'slack:#fresh';
 SELECT state, reason, attempt FROM backfill.delivery WHERE message_id = :fresh ORDER BY delivery_id;
 
+-- A clock that was ahead when a worker claimed, and is put right: its leases reach further than any is given, and count as
+-- lapsed. A claim of today that is as long as may be does not.
+SELECT tell('slack:#ahead' || n) FROM generate_series(1, 4) n;
+SELECT min(message_id) AS a FROM backfill.message WHERE recipient LIKE 'slack:#ahead%' \gset
+UPDATE backfill.undelivered SET deliver_until = 'infinity';
+SELECT later(10);
+SELECT later(30 * 86400);
+SELECT count(*) FROM backfill.claim_deliveries('chat', 3, lease => '1 day');
+SELECT later(-30 * 86400);
+SELECT recipient, token AS t FROM backfill.claim_deliveries('chat', 1, lease => '1 day', after => :a + 2) \gset
+SELECT later(-3);
+SELECT * FROM seen WHERE recipient LIKE 'slack:#ahead%';
+SELECT claimed, lapsed FROM backfill.channel_status WHERE channel = 'chat';
+SELECT "check", detail, hint FROM backfill.doctor() WHERE "check" = 'channels';
+SELECT * FROM backfill.check_invariants();
+SELECT FROM backfill.discard(:a, 'nobody is sending it');
+SELECT FROM backfill.discard(:a + 3, 'somebody is sending it');
+SELECT FROM backfill.requeue(:a + 1, 'whether it was sent is not known');
+SELECT recipient FROM backfill.claim_deliveries('chat', when_unknown => 'retry');
+SELECT * FROM seen WHERE recipient LIKE 'slack:#ahead%';
+SELECT count(*) FROM backfill.abandon_claims();
+
 -- What cannot be asked for.
 SELECT backfill.claim_deliveries('chat', 0);
 SELECT backfill.claim_deliveries('chat', lease => '2 days');
+SELECT backfill.heartbeat('{1}', 1, '2 days');
+SELECT backfill.heartbeat('{1}', 1, NULL);
 SELECT backfill.claim_deliveries('chat', when_unknown => 'guess');
 SELECT backfill.claim_deliveries('chat', max_attempts => 101);
 SELECT backfill.mark_failed('{1}', 1, 'http_500');

@@ -335,7 +335,7 @@ BEGIN
 	PERFORM backfill._new_live_run(d.pipeline_id, r.requested_by, false) FROM backfill.pipeline d WHERE d.after = p.pipeline_id AND d.enabled ORDER BY d.pipeline_id;
 	PERFORM pg_notify('backfill_request', d.name) FROM backfill.pipeline d WHERE d.after = p.pipeline_id AND d.enabled;
 END $$;
-COMMENT ON FUNCTION backfill._tell_downstream(backfill.run) IS 'what a run that succeeded starts';
+COMMENT ON FUNCTION backfill._tell_downstream(backfill.run) IS 'what a run that succeeded starts, or a replay that has ended';
 
 -- A night of no-ops is silent. The ordinal in the type makes one message of a run whose end is repeated, and two of two
 -- runs of one slot.

@@ -142,6 +142,15 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._change_run(bigint, text) IS 'for pause_run, resume_run and cancel_run; returns the state before';
 
+-- What the other slots changed is told all the same. After all locks on runs: who ends one has that before the replay's.
+CREATE FUNCTION backfill._tell_of_cancelled(replay_id bigint) RETURNS void
+	LANGUAGE sql SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT backfill._tell_downstream(r)
+	FROM (SELECT q.* FROM backfill.run q WHERE q.replay_id = _tell_of_cancelled.replay_id ORDER BY q.run_id DESC LIMIT 1) r
+$$;
+COMMENT ON FUNCTION backfill._tell_of_cancelled(bigint) IS 'starts what comes after a replay, if what was cancelled is the last that was left of it';
+
 CREATE FUNCTION backfill.pause_run(run_id bigint) RETURNS void
 	LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS $$ SELECT backfill._change_run(run_id, 'paused') $$;
@@ -154,7 +163,10 @@ COMMENT ON FUNCTION backfill.resume_run(bigint) IS 'makes a paused run wait for 
 
 CREATE FUNCTION backfill.cancel_run(run_id bigint) RETURNS void
 	LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-	AS $$ SELECT backfill._change_run(run_id, 'cancelled') $$;
+AS $$
+	SELECT backfill._change_run(run_id, 'cancelled');
+	SELECT backfill._tell_of_cancelled(r.replay_id) FROM backfill.run r WHERE r.run_id = cancel_run.run_id;
+$$;
 COMMENT ON FUNCTION backfill.cancel_run(bigint) IS 'ends a run; the batch it is at is rolled back, what was done before stays';
 
 CREATE FUNCTION backfill._run_context(item_key text DEFAULT NULL, OUT run_id bigint, OUT pipeline_id integer, OUT mode text, OUT deliver boolean,

@@ -223,8 +223,16 @@ CREATE FUNCTION backfill.resume_replay(replay_id bigint) RETURNS bigint
 COMMENT ON FUNCTION backfill.resume_replay(bigint) IS 'makes the paused slots wait for a session again; returns how many';
 
 CREATE FUNCTION backfill.cancel_replay(replay_id bigint) RETURNS bigint
-	LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-	AS $$ SELECT backfill._change_replay(replay_id, 'cancelled') $$;
+	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	touched CONSTANT bigint := backfill._change_replay(replay_id, 'cancelled');
+BEGIN
+	IF touched > 0 THEN
+		PERFORM backfill._tell_of_cancelled(replay_id);
+	END IF;
+	RETURN touched;
+END $$;
 COMMENT ON FUNCTION backfill.cancel_replay(bigint) IS 'ends the slots that are not done; what the others did stays; returns how many';
 
 CREATE VIEW backfill.replay_progress AS

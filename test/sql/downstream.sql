@@ -97,6 +97,31 @@ CALL backfill.run_requested('second');
 CALL backfill.run_requested('also');
 CALL backfill.run_requested('third');
 
+-- Or be cancelled, by itself or with all that is left; but not where nothing changed, or nobody asked for it.
+DELETE FROM output WHERE id = 6;
+SELECT min(run_id) AS first_slot, max(run_id) AS last_slot FROM backfill.replay('first', '2026-11-01', '2026-11-03', downstream => true) \gset
+CALL backfill._run_requested('first', :first_slot) \gset
+SELECT backfill.cancel_run(:last_slot);
+SELECT * FROM waiting;
+CALL backfill.run_requested('second');
+CALL backfill.run_requested('also');
+CALL backfill.run_requested('third');
+DELETE FROM output WHERE id = 6;
+SELECT min(run_id) AS first_slot, max(replay_id) AS replay FROM backfill.replay('first', '2026-11-01', '2026-11-04', downstream => true) \gset
+CALL backfill._run_requested('first', :first_slot) \gset
+SELECT backfill.cancel_replay(:replay);
+SELECT * FROM waiting;
+CALL backfill.run_requested('second');
+CALL backfill.run_requested('also');
+CALL backfill.run_requested('third');
+SELECT max(replay_id) AS replay FROM backfill.replay('first', '2026-11-01', '2026-11-04', downstream => true) \gset
+SELECT backfill.cancel_replay(:replay);
+DELETE FROM output WHERE id = 6;
+SELECT min(run_id) AS first_slot, max(run_id) AS last_slot FROM backfill.replay('first', '2026-11-01', '2026-11-03') \gset
+CALL backfill._run_requested('first', :first_slot) \gset
+SELECT backfill.cancel_run(:last_slot);
+SELECT * FROM waiting;
+
 -- No pipeline waits for itself, however far around.
 SELECT backfill.alter_pipeline('first', after => 'first');
 SELECT backfill.alter_pipeline('first', after => 'second');

@@ -65,6 +65,7 @@ CREATE TABLE backfill.run (
 	CHECK (failed >= newly_failed)
 );
 CREATE INDEX run_pipeline ON backfill.run (pipeline_id, run_id DESC);
+CREATE INDEX run_ended ON backfill.run (pipeline_id, finished_at, run_id) WHERE finished_at IS NOT NULL;
 CREATE INDEX run_replay ON backfill.run (replay_id, window_from) WHERE replay_id IS NOT NULL;
 CREATE INDEX run_open ON backfill.run (pipeline_id, window_from) WHERE state IN ('requested', 'running', 'paused');
 CREATE INDEX run_running ON backfill.run (pipeline_id) WHERE state = 'running';

@@ -14,6 +14,7 @@ CREATE TABLE backfill.retention (
 	messages_before timestamptz,
 	last_emptied    bigint NOT NULL DEFAULT 0,
 	last_purged     bigint NOT NULL DEFAULT 0,
+	last_ended      timestamptz NOT NULL DEFAULT '-infinity',
 	last_run        bigint NOT NULL DEFAULT 0
 );
 COMMENT ON TABLE backfill.retention IS 'how long what a pipeline''s runs left is kept, and how far it has been purged; outlives the pipeline, as its messages'' keys do';
@@ -22,7 +23,8 @@ COMMENT ON COLUMN backfill.retention.history IS 'runs, messages, counters, alarm
 COMMENT ON COLUMN backfill.retention.messages_before IS 'keys of messages whose window ends here or earlier may be gone: such a window is told nothing any more, by no run';
 COMMENT ON COLUMN backfill.retention.last_emptied IS 'payloads of messages up to this one have been looked at';
 COMMENT ON COLUMN backfill.retention.last_purged IS 'messages up to this one have been looked at';
-COMMENT ON COLUMN backfill.retention.last_run IS 'decisions of runs up to this one have been looked at';
+COMMENT ON COLUMN backfill.retention.last_ended IS 'decisions of runs that ended before have been looked at';
+COMMENT ON COLUMN backfill.retention.last_run IS 'and of those that ended at that moment, up to this one';
 SELECT pg_catalog.pg_extension_config_dump('backfill.retention', '');
 
 CREATE FUNCTION backfill.set_retention(pipeline text, details interval DEFAULT NULL, history interval DEFAULT NULL) RETURNS void
@@ -48,41 +50,66 @@ COMMENT ON FUNCTION backfill.set_retention(text, interval, interval) IS
 -- Each of these looks at no more than so many rows, whether or not it finds something to delete, and answers how many it
 -- deleted; null: there is nothing old to look at. What it has looked at it need not look at again: that a pass finds nothing costs the next one nothing.
 
+-- In the order of their end: a run that is open stands in nobody's way, whenever it was asked for.
+CREATE FUNCTION backfill._old_runs(pipeline_id integer, after timestamptz, after_run bigint, before timestamptz, "limit" integer) RETURNS bigint[]
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT array_agg(s.run_id ORDER BY s.finished_at, s.run_id)
+	FROM (SELECT r.run_id, r.finished_at FROM backfill.run r
+		WHERE r.pipeline_id = _old_runs.pipeline_id AND (r.finished_at, r.run_id) > (after, after_run) AND r.finished_at < before
+		ORDER BY r.finished_at, r.run_id LIMIT least("limit", 100)) s
+$$;
+COMMENT ON FUNCTION backfill._old_runs(integer, timestamptz, bigint, timestamptz, integer) IS 'the first runs that ended after one and before a moment, in that order; null: none';
+
+CREATE FUNCTION backfill._delete_decisions(runs bigint[], "limit" integer) RETURNS bigint
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	deleted bigint;
+BEGIN
+	DELETE FROM backfill.decision d WHERE d.decision_id IN (
+		SELECT o.decision_id FROM backfill.decision o WHERE o.run_id = ANY (runs) ORDER BY o.run_id, o.decision_id LIMIT "limit");
+	GET DIAGNOSTICS deleted = ROW_COUNT;
+	RETURN deleted;
+END $$;
+COMMENT ON FUNCTION backfill._delete_decisions(bigint[], integer) IS 'deletes decisions of runs, up to limit of them';
+
 CREATE FUNCTION backfill._purge_decisions(p backfill.pipeline, before timestamptz, "limit" integer) RETURNS bigint
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	looked CONSTANT bigint := coalesce((SELECT t.last_run FROM backfill.retention t WHERE t.pipeline = p.name), 0);
+	looked record;
 	old bigint[];
 	purged bigint;
-	remaining bigint;
+	done integer;
 BEGIN
-	SELECT array_agg(s.run_id) FILTER (WHERE s.finished_at < before) INTO old
-	FROM (SELECT r.run_id, r.finished_at FROM backfill.run r
-		WHERE r.pipeline_id = p.pipeline_id AND r.run_id > looked ORDER BY r.run_id LIMIT least("limit", 100)) s;
+	SELECT coalesce(t.last_ended, '-infinity') AS last_ended, coalesce(t.last_run, 0) AS last_run INTO looked
+	FROM (VALUES (1)) one LEFT JOIN backfill.retention t ON t.pipeline = p.name;
+	old := backfill._old_runs(p.pipeline_id, looked.last_ended, looked.last_run, before, "limit");
 	IF old IS NULL THEN
 		RETURN NULL;
 	END IF;
-	DELETE FROM backfill.decision d WHERE d.decision_id IN (
-		SELECT o.decision_id FROM backfill.decision o WHERE o.run_id = ANY (old) ORDER BY o.run_id, o.decision_id LIMIT "limit");
-	GET DIAGNOSTICS purged = ROW_COUNT;
-	SELECT min(d.run_id) INTO remaining FROM backfill.decision d WHERE d.run_id = ANY (old);
-	-- A run that is still open stays behind; its decisions go with it.
-	PERFORM backfill._looked_at(p.name, last_run => (SELECT max(o.id) FROM unnest(old) o (id) WHERE o.id < coalesce(remaining, o.id + 1)));
+	purged := backfill._delete_decisions(old, "limit");
+	-- As far as nothing is left of them.
+	SELECT coalesce(min(o.n) - 1, cardinality(old)) INTO done
+	FROM unnest(old) WITH ORDINALITY o (id, n) WHERE EXISTS (SELECT FROM backfill.decision d WHERE d.run_id = o.id);
+	PERFORM backfill._looked_at(p.name, last_ended => r.finished_at, last_run => r.run_id) FROM backfill.run r WHERE r.run_id = old[done];
 	RETURN purged;
 END $$;
 COMMENT ON FUNCTION backfill._purge_decisions(backfill.pipeline, timestamptz, integer) IS 'deletes decisions, item by item, of runs that ended before';
 
-CREATE FUNCTION backfill._looked_at(pipeline text, last_run bigint DEFAULT NULL, last_emptied bigint DEFAULT NULL, last_purged bigint DEFAULT NULL, messages_before timestamptz DEFAULT NULL) RETURNS void
+CREATE FUNCTION backfill._looked_at(pipeline text, last_ended timestamptz DEFAULT NULL, last_run bigint DEFAULT NULL, last_emptied bigint DEFAULT NULL,
+	last_purged bigint DEFAULT NULL, messages_before timestamptz DEFAULT NULL) RETURNS void
 	LANGUAGE sql SET search_path = pg_catalog, pg_temp
 AS $$
-	INSERT INTO backfill.retention AS t (pipeline, last_run, last_emptied, last_purged, messages_before)
-	VALUES (pipeline, coalesce(last_run, 0), coalesce(last_emptied, 0), coalesce(last_purged, 0), messages_before)
+	INSERT INTO backfill.retention AS t (pipeline, last_ended, last_run, last_emptied, last_purged, messages_before)
+	VALUES (pipeline, coalesce(last_ended, '-infinity'), coalesce(last_run, 0), coalesce(last_emptied, 0), coalesce(last_purged, 0), messages_before)
 	ON CONFLICT ON CONSTRAINT retention_pkey DO UPDATE
-	SET last_run = greatest(t.last_run, excluded.last_run), last_emptied = greatest(t.last_emptied, excluded.last_emptied),
+	SET last_run = CASE WHEN (excluded.last_ended, excluded.last_run) > (t.last_ended, t.last_run) THEN excluded.last_run ELSE t.last_run END,
+		last_ended = greatest(t.last_ended, excluded.last_ended), last_emptied = greatest(t.last_emptied, excluded.last_emptied),
 		last_purged = greatest(t.last_purged, excluded.last_purged), messages_before = greatest(t.messages_before, excluded.messages_before)
 $$;
-COMMENT ON FUNCTION backfill._looked_at(text, bigint, bigint, bigint, timestamptz) IS 'how far a pipeline has been purged; it never goes back';
+COMMENT ON FUNCTION backfill._looked_at(text, timestamptz, bigint, bigint, bigint, timestamptz) IS 'how far a pipeline has been purged; it never goes back';
 
 -- The next messages to look at, oldest first: up to the first that is too young.
 CREATE FUNCTION backfill._old_messages(after bigint, before timestamptz, "limit" integer) RETURNS TABLE (message_id bigint, pipeline text)
@@ -173,16 +200,15 @@ CREATE FUNCTION backfill._purge_runs(p backfill.pipeline, before timestamptz, "l
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	old bigint[];
+	-- One more, as one may be the last.
+	old bigint[] := backfill._old_runs(p.pipeline_id, '-infinity', 0, before, "limit" + 1);
 	purged bigint;
 BEGIN
-	SELECT array_agg(s.run_id) FILTER (WHERE s.finished_at < before AND s.run_id < (SELECT max(l.run_id) FROM backfill.run l WHERE l.pipeline_id = p.pipeline_id)) INTO old
-	FROM (SELECT r.run_id, r.finished_at FROM backfill.run r WHERE r.pipeline_id = p.pipeline_id ORDER BY r.run_id LIMIT least("limit", 100)) s;
-	IF old IS NULL THEN
+	old := array_remove(old, (SELECT max(l.run_id) FROM backfill.run l WHERE l.pipeline_id = p.pipeline_id));
+	IF coalesce(cardinality(old), 0) = 0 THEN
 		RETURN NULL;
 	END IF;
-	DELETE FROM backfill.decision d WHERE d.decision_id IN (
-		SELECT o.decision_id FROM backfill.decision o WHERE o.run_id = ANY (old) ORDER BY o.run_id, o.decision_id LIMIT "limit");
+	PERFORM backfill._delete_decisions(old, "limit");
 	DELETE FROM backfill.emission e WHERE (e.run_id, e.message_id) IN (
 		SELECT o.run_id, o.message_id FROM backfill.emission o WHERE o.run_id = ANY (old) ORDER BY o.run_id, o.message_id LIMIT "limit");
 	DELETE FROM backfill.run r WHERE r.run_id = ANY (old)

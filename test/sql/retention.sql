@@ -151,6 +151,37 @@ SELECT * FROM left_over;
 SELECT item, state FROM backfill.outbox WHERE pipeline = 'kept' ORDER BY message_id;
 SELECT * FROM backfill.check_invariants();
 
+-- A long replay that waits for somebody stands in the way of nothing that is younger, nor does what of it was cancelled today.
+SELECT at_time('2028-01-01 12:00+00');
+SELECT count(*), max(replay_id) AS replay FROM backfill.replay('kept', '2027-05-01', '2027-08-29') \gset
+SELECT :count AS slots, backfill.pause_replay(:replay) AS paused;
+INSERT INTO item SELECT n, '2028-01-01 00:00+00'::timestamptz + n * interval '1 hour' FROM generate_series(21, 26) n;
+CREATE PROCEDURE three_days() LANGUAGE plpgsql AS $$
+DECLARE
+	run bigint;
+	tally text;
+BEGIN
+	FOR day IN 2..4 LOOP
+		PERFORM kept.at_time('2028-01-01 12:00+00'::timestamptz + day * interval '1 day');
+		COMMIT;
+		CALL backfill.run('kept', run, tally);
+		COMMIT;
+	END LOOP;
+END $$;
+CALL three_days();
+SELECT at_time('2028-03-01 12:00+00');
+SELECT count(*) FROM (SELECT run_id FROM backfill.run WHERE replay_id = :replay ORDER BY run_id LIMIT 110) r, LATERAL backfill.cancel_run(r.run_id);
+CALL purge_all(100);
+SELECT count(*) FILTER (WHERE mode = 'live') AS live, count(*) FILTER (WHERE state = 'paused') AS paused, count(*) FILTER (WHERE state = 'cancelled') AS cancelled,
+	(SELECT count(*) FROM backfill.decision) AS decisions
+FROM backfill.run JOIN backfill.pipeline USING (pipeline_id) WHERE name = 'kept';
+-- What was cancelled goes in its turn, and with it what is left of the slots.
+SELECT backfill.cancel_replay(:replay);
+SELECT at_time('2028-06-01 12:00+00');
+CALL purge_all(100);
+SELECT * FROM left_over;
+SELECT * FROM backfill.check_invariants();
+
 -- Whose pipeline is gone: its messages stay for their time, and go.
 SELECT backfill.drop_pipeline('kept');
 SELECT backfill.purge('kept');

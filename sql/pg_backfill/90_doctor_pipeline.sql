@@ -4,7 +4,7 @@
 CREATE FUNCTION backfill._command_plans(pipeline text) RETURNS TABLE (step text, command text, sqlstate text, message text, lacking json, plan json)
 	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill__command_plans';
 COMMENT ON FUNCTION backfill._command_plans(text) IS
-	'plans each command of a pipeline as its owner, by index wherever one serves, and runs none; a command that fails has sqlstate and message; lacking: [{relation, role, privilege}]';
+	'plans each command of a pipeline as its owner, by index wherever one serves, runs none, and rolls back what planning did; a command that fails has sqlstate and message; lacking: [{relation, role, privilege}]';
 
 CREATE FUNCTION backfill._large_table() RETURNS bigint
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 8 * 1024 * 1024;

@@ -106,7 +106,8 @@ void explain(const std::string &sql, std::vector<Oid> types, Planned &planned) {
 
 Planned plan(const Pipeline &pipeline, const std::string &step, const std::string &command, const std::string &sql, const std::vector<Oid> &types) {
 	Planned planned{step, command, std::nullopt, {}, {}};
-	planned.error = subtransaction([&] { as_owner(pipeline, [&] { explain(sql, types, planned); }); });
+	// To plan is to evaluate what is declared immutable, and some of that writes.
+	planned.error = subtransaction([&] { rolled_back([&] { as_owner(pipeline, [&] { explain(sql, types, planned); }); }); });
 	if (planned.error && planned.error->is_operator_intervention())
 		planned.error->rethrow();
 	return planned;

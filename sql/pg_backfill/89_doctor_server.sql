@@ -75,6 +75,34 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._doctor_cron() IS 'whether pg_cron is there, works, and runs its jobs';
 
+CREATE FUNCTION backfill._end_prepared(gid text) RETURNS text
+	LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+	-- A name may go on in a next line, and a comment does not.
+	RETURN format('ROLLBACK PREPARED %L; -- or COMMIT PREPARED', gid);
+COMMENT ON FUNCTION backfill._end_prepared(text) IS 'the statement that ends a prepared transaction';
+
+-- Since then a process has had other transactions, and a number other processes. A transaction is known by its process and
+-- by the second it began in: it was ten minutes old when it was seen.
+CREATE FUNCTION backfill._end_holder(held_by text, seen_at timestamptz) RETURNS text
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT h.statement
+	FROM (
+		SELECT 1 AS n, format('SELECT pg_terminate_backend(%s);', a.pid) AS statement
+		FROM regexp_match(held_by, '^transaction of process (\d+), (?!of )(.+?) old') AS t(said) JOIN pg_stat_activity a ON a.pid = t.said[1]::integer
+		WHERE date_trunc('second', seen_at - a.xact_start) = t.said[2]::interval
+		UNION ALL
+		SELECT 2, format('SELECT * FROM pg_stat_activity WHERE pid = %s; -- whether it is the same transaction cannot be told', a.pid)
+		FROM regexp_match(held_by, 'transaction of process (\d+), of unknown age') AS t(said) JOIN pg_stat_activity a ON a.pid = t.said[1]::integer
+		WHERE a.backend_start <= seen_at
+		UNION ALL
+		SELECT 3, backfill._end_prepared(x.gid)
+		FROM pg_prepared_xacts x
+		WHERE x.database = current_database() AND x.prepared <= seen_at AND position(format('prepared transaction %L of ', x.gid) IN held_by) > 0) h
+	ORDER BY h.n LIMIT 1
+$$;
+COMMENT ON FUNCTION backfill._end_holder(text, timestamptz) IS 'the statement that ends what held a watermark back, if it is still there; null: it is not';
+
 CREATE FUNCTION backfill._doctor_server() RETURNS TABLE ("check" text, status text, detail text, hint text)
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -95,7 +123,7 @@ BEGIN
 	-- They keep the watermark back, and dead rows from being removed.
 	RETURN QUERY
 	SELECT 'old_transactions', 'warn', format('Transaction %L has been prepared since %s.', x.gid, date_trunc('second', x.prepared)),
-		format('ROLLBACK PREPARED %L; -- or COMMIT PREPARED %L', x.gid, x.gid)
+		backfill._end_prepared(x.gid)
 	FROM pg_prepared_xacts x WHERE x.database = current_database() AND x.prepared < moment - old ORDER BY x.prepared, x.gid;
 	RETURN QUERY
 	SELECT 'old_transactions', 'warn', format('The transaction of process %s (%s) has been open since %s.', a.pid, a.usename, date_trunc('second', a.xact_start)),

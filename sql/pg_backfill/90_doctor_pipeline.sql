@@ -139,11 +139,9 @@ BEGIN
 	RETURN QUERY
 	SELECT 'watermark', 'warn', format('Pipeline %s: %s.', p.name, CASE WHEN w.evidence IS NOT NULL THEN backfill._alarm_text('watermark_stuck', '', w.evidence)
 			ELSE format('the watermark stands at %s, held back by %s', date_trunc('second', p.watermark), r.held_by) END),
-		CASE WHEN r.held_by LIKE 'transaction of process%' THEN format('SELECT pg_terminate_backend(%s);', substring(r.held_by FROM 'process (\d+)'))
-			WHEN r.held_by LIKE 'prepared%' THEN format('ROLLBACK PREPARED %s; -- or COMMIT PREPARED', substring(r.held_by FROM 'transaction (''.*'') of'))
-			ELSE format('CALL backfill.run(%L);', p.name) END
+		coalesce(backfill._end_holder(r.held_by, r.run_time), format('CALL backfill.run(%L);', p.name))
 	FROM backfill._stuck_watermark(p) w(evidence) LEFT JOIN LATERAL (
-		SELECT q.held_by FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' ORDER BY q.run_id DESC LIMIT 1) r ON true
+		SELECT q.held_by, q.run_time FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' ORDER BY q.run_id DESC LIMIT 1) r ON true
 	WHERE p.enabled AND (w.evidence IS NOT NULL OR r.held_by IS NOT NULL);
 	RETURN QUERY
 	SELECT 'left_out', 'warn', format('Run %s of pipeline %s did not look at what arrived between %s and %s: more than max_catchup.', r.run_id, p.name,

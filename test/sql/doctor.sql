@@ -137,7 +137,7 @@ SELECT * FROM sick;
 SELECT hint AS mend FROM sick \gset
 :mend
 DELETE FROM backfill.item_failure;
-\echo # held back by a transaction
+\echo # held back by a transaction that is not there any more
 UPDATE backfill.pipeline SET watermark = '2026-11-05' WHERE name = 'ill';
 UPDATE backfill.run SET held_by = 'transaction of process 4711, 02:00:00 old' WHERE run_id = (SELECT max(run_id) FROM backfill.run);
 SELECT * FROM sick;

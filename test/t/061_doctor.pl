@@ -53,7 +53,7 @@ is_well('version', 'one release again');
 
 # A clock that is two hours ahead makes old what is new.
 my $later = q{SELECT FROM set_config('backfill.test_clock_seconds', (extract(epoch FROM clock_timestamp()) + 7200)::text, false);};
-$node->safe_psql('postgres', q{CREATE TABLE t (); BEGIN; INSERT INTO t DEFAULT VALUES; PREPARE TRANSACTION 'it''s old'});
+$node->safe_psql('postgres', q{CREATE TABLE t (); BEGIN; INSERT INTO t DEFAULT VALUES; PREPARE TRANSACTION E'it''s \\\\ old\\nand -- older'});
 is_well('old_transactions', 'a young prepared transaction is nothing to worry about');
 ($status, $hint) = asked('old_transactions', 'postgres', $later);
 is($status, 'warn', 'an old one is');
@@ -67,6 +67,38 @@ mend($hint);
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE state = 'idle in transaction'}) or die 'the session stays';
 is_well('old_transactions', 'it is gone', 'postgres', $later);
 eval { $session->quit };
+
+# What holds a watermark back is to be ended only while it is that very transaction.
+$node->safe_psql('postgres', q{CREATE TABLE item (id bigint PRIMARY KEY, at timestamptz);
+	SELECT backfill.create_pipeline('held', 'SELECT id, at FROM item WHERE at >= $1 AND at < $2');
+	SELECT backfill.add_step('held', 'make', 'SELECT $1 > 0', 'SELECT $1')});
+sub run_later { $node->safe_psql('postgres', "SET client_min_messages = error; $later CALL backfill.run('held')"); }
+sub held_hint { return (asked('watermark', 'postgres', $later))[1] // ''; }
+$session = $node->background_psql('postgres', on_error_stop => 0);
+my $pid = $session->query_safe('SELECT pg_backend_pid()');
+$session->query_safe('BEGIN; SELECT 1');
+run_later();
+is(held_hint(), "SELECT pg_terminate_backend($pid);", 'an old transaction holds the watermark, and is to be ended');
+# As if the one that held it had begun an hour earlier, and this were its session's next.
+$node->safe_psql('postgres', q{UPDATE backfill.run SET run_time = run_time - interval '1 hour'});
+is(held_hint(), q{CALL backfill.run('held');}, 'not when its session has another one');
+$node->safe_psql('postgres', q{UPDATE backfill.run SET run_time = run_time + interval '1 hour'});
+$session->query_safe('COMMIT');
+is(held_hint(), q{CALL backfill.run('held');}, 'and not when it has none');
+$session->query_safe('SET track_activities = off; BEGIN; SELECT 1');
+run_later();
+like(held_hint(), qr/^SELECT \* FROM pg_stat_activity WHERE pid = $pid;/, 'one whose age is not known is to be looked at');
+$session->quit;
+$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid") or die 'the session stays';
+is(held_hint(), q{CALL backfill.run('held');}, 'and not when its session is gone');
+$node->safe_psql('postgres', q{BEGIN; INSERT INTO t DEFAULT VALUES; PREPARE TRANSACTION E'it''s \\\\ of\\nand -- older'});
+run_later();
+mend(held_hint());
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_prepared_xacts'), '0', 'the prepared transaction is gone');
+is(held_hint(), q{CALL backfill.run('held');}, 'and nothing is to be rolled back');
+run_later();
+is_well('watermark', 'the watermark moves', 'postgres', $later);
+$node->safe_psql('postgres', q{SELECT backfill.drop_pipeline('held')});
 
 $node->append_conf('postgresql.conf', 'autovacuum = off');
 $node->reload;

@@ -144,6 +144,23 @@ EXCEPTION WHEN unique_violation THEN
 END $$;
 COMMENT ON FUNCTION backfill._create_pipeline(text, text, text, text, text, interval, text, text, interval, interval, text, text, text, interval, double precision) IS 'writes a new pipeline';
 
+-- A message is known by its window. Cut anew, a window forgets what was told for it, and may end later.
+CREATE FUNCTION backfill._warn_of_windows(p backfill.pipeline) RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	told_until CONSTANT timestamptz := (SELECT max(m.window_to) FROM backfill.message m WHERE m.pipeline = p.name);
+	too_old_after timestamptz;
+BEGIN
+	SELECT backfill._add_interval(w.window_to, coalesce(p.delivery_max_age, ('1 ' || p.slot)::interval), p.timezone) INTO too_old_after
+	FROM backfill._slot_of(told_until - interval '1 microsecond', p.slot, p.timezone) w;
+	IF too_old_after >= backfill._clock() THEN
+		RAISE WARNING 'what pipeline "%" has told for windows up to % may be told again', p.name, told_until
+			USING HINT = format('A recipient is told once for a window, and they are cut anew. What its steps emit again counts as new; after %s it is too old to be sent.', too_old_after);
+	END IF;
+END $$;
+COMMENT ON FUNCTION backfill._warn_of_windows(backfill.pipeline) IS 'says that what a pipeline told may be told again, as its windows have changed';
+
 CREATE FUNCTION backfill._alter_pipeline(pipeline_id integer, candidates text, lookback interval, slot text, timezone text,
 	delivery_max_age interval, max_catchup interval, after text, owner text, summary_to text,
 	catch_up text, clock_skew interval, rate double precision) RETURNS void
@@ -169,6 +186,7 @@ BEGIN
 	END IF;
 	PERFORM backfill._check_settings(p.lookback, p.slot, p.timezone, p.delivery_max_age, p.max_catchup, p.catch_up, p.clock_skew, p.rate);
 	PERFORM backfill._default_channel(p.summary_to);
+	PERFORM backfill._warn_of_windows(p) FROM backfill.pipeline q WHERE q.pipeline_id = p.pipeline_id AND (q.slot, q.timezone) <> (p.slot, p.timezone);
 	UPDATE backfill.pipeline q
 	SET candidates = p.candidates, lookback = p.lookback, slot = p.slot, timezone = p.timezone,
 		delivery_max_age = p.delivery_max_age, max_catchup = p.max_catchup,

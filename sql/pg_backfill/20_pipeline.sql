@@ -1,6 +1,10 @@
 
 -- Definitions.
 
+CREATE FUNCTION backfill._lowest_rate() RETURNS double precision
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 0.00001;
+COMMENT ON FUNCTION backfill._lowest_rate() IS 'items a second: about one a day; slower is not running';
+
 CREATE TABLE backfill.pipeline (
 	pipeline_id      integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	name             text NOT NULL UNIQUE CHECK (name ~ '^[a-z][a-z0-9_]{0,62}$'),
@@ -15,7 +19,7 @@ CREATE TABLE backfill.pipeline (
 	max_catchup      interval NOT NULL DEFAULT '7 days',
 	catch_up         text NOT NULL DEFAULT 'coalesce' CHECK (catch_up IN ('coalesce', 'each')),
 	clock_skew       interval NOT NULL DEFAULT '1 minute',
-	rate             double precision CHECK (rate > 0),
+	rate             double precision CHECK (rate >= backfill._lowest_rate()),
 	after            integer REFERENCES backfill.pipeline,
 	summary_to       text,
 	enabled          boolean NOT NULL DEFAULT true,

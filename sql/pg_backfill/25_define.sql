@@ -76,6 +76,10 @@ BEGIN
 		RAISE EXCEPTION 'rate must be positive'
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'Give items a second, such as 0.5; pause_run stops a run.';
 	END IF;
+	IF rate < backfill._lowest_rate() THEN
+		RAISE EXCEPTION 'rate is too low'
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Give 0.00001 items a second or more, which is about one a day; pause_run stops a run.';
+	END IF;
 END $$;
 COMMENT ON FUNCTION backfill._check_rate(double precision) IS 'refuses rates that no run could keep';
 

@@ -34,7 +34,7 @@ CREATE TABLE backfill.run (
 	run_time     timestamptz NOT NULL,
 	deliver      boolean NOT NULL DEFAULT false,
 	redo         text NOT NULL DEFAULT 'lacking' CHECK (redo IN ('lacking', 'all')),
-	rate         double precision CHECK (rate > 0),
+	rate         double precision CHECK (rate >= backfill._lowest_rate()),
 	batch_limit  integer CHECK (batch_limit BETWEEN 1 AND 256),
 	requested_by name NOT NULL,
 	requested_at timestamptz NOT NULL,

@@ -45,6 +45,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill.set_batch(bigint, integer) IS 'bounds how many items a run takes in one transaction, from its next batch on; null: as many as take about a second';
 
+CREATE FUNCTION backfill._eta(counted_at timestamptz, ms double precision) RETURNS timestamptz
+	LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+	RETURN CASE WHEN ms < 1000.0 * 86400 * 365 * 1000 THEN greatest(counted_at + make_interval(secs => ms / 1000), backfill._clock()) END;
+COMMENT ON FUNCTION backfill._eta(timestamptz, double precision) IS 'when what takes so long is done, and never in the past; null: not known, or not in a thousand years';
+
 -- An item that is found done takes a hundredth of one that is worked on, and a run that was interrupted meets all that is
 -- done first. So the estimate counts the two apart, with the share of those worked on among the latest few thousand
 -- items; and eta_latest says what it would be if everything that is left had to be worked on. Null is: not known.
@@ -52,9 +57,7 @@ CREATE VIEW backfill.run_progress AS
 	SELECT r.run_id, p.name AS pipeline, r.mode, r.state, r.window_from, r.window_to, r.requested_at, r.started_at,
 		c.candidates, c.done, c.candidates - c.done AS remaining, r.changed, r.unchanged, r.skipped, r.failed,
 		r.rate, r.batch_limit, r.work_share, r.check_ms, r.work_ms, r.counted_at,
-		-- greatest() would take a null for nothing.
-		CASE WHEN e.ms IS NOT NULL THEN greatest(r.counted_at + pg_catalog.make_interval(secs => e.ms / 1000), backfill._clock()) END AS eta,
-		CASE WHEN e.most_ms IS NOT NULL THEN greatest(r.counted_at + pg_catalog.make_interval(secs => e.most_ms / 1000), backfill._clock()) END AS eta_latest
+		backfill._eta(r.counted_at, e.ms) AS eta, backfill._eta(r.counted_at, e.most_ms) AS eta_latest
 	FROM backfill.run r
 	JOIN backfill.pipeline p USING (pipeline_id)
 	CROSS JOIN LATERAL (

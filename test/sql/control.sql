@@ -36,6 +36,9 @@ SELECT backfill.request_run('slow');
 SELECT backfill.set_rate(8004, 0);
 SELECT backfill.set_rate(8004, -3);
 SELECT backfill.set_rate(8004, 'Infinity');
+SELECT backfill.set_rate(8004, 1e-300);
+SELECT backfill.set_rate(8004, 0.0000099);
+SELECT backfill.alter_pipeline('slow', rate => 1e-300);
 SELECT backfill.set_batch(8004, 0);
 SELECT backfill.set_batch(8004, 257);
 -- Whose it is.
@@ -72,6 +75,9 @@ SELECT * FROM as_it_runs(0, 0.1, NULL);
 -- Something does, and nothing is done yet: not known.
 SELECT * FROM as_it_runs(0.1, 0.1, NULL);
 SELECT * FROM as_it_runs(NULL, NULL, NULL);
+-- It will be done after the end of all calendars: not known, and no error for who looks.
+SELECT * FROM as_it_runs(1, 0.1, 10, 0.00001);
+SELECT * FROM as_it_runs(0.1, 0.1, 1e300);
 -- Never in the past, however long the counts have been silent.
 SELECT * FROM as_it_runs(0.1, 0.1, 10);
 SELECT set_config('backfill.test_clock_seconds', extract(epoch FROM '2026-11-03 10:01+00'::timestamptz)::text, false) IS NOT NULL AS a_minute_later;

@@ -214,9 +214,10 @@ END
 $$;
 COMMENT ON FUNCTION backfill.emit(text, text, jsonb, text, text) IS 'tells somebody something, once per recipient, window of the item and type, if the transaction commits; answers the message''s id';
 
--- So that a batch step can name its item whatever the type of its key.
+-- So that a batch step can name its item whatever the type of its key, by its output, as runs do: the cast of some types to
+-- text says something else. Of a row whose columns are null IS NULL would be true.
 -- inlined: every name is qualified
 CREATE FUNCTION backfill.emit(recipient text, message_type text, payload jsonb, key anyelement, channel text DEFAULT NULL) RETURNS bigint
 	LANGUAGE sql
-	AS $$ SELECT backfill.emit(recipient, message_type, payload, channel, key::pg_catalog.text) $$;
+	AS $$ SELECT backfill.emit(recipient, message_type, payload, channel, CASE WHEN key IS DISTINCT FROM NULL THEN pg_catalog.format('%s', key) END) $$;
 COMMENT ON FUNCTION backfill.emit(text, text, jsonb, anyelement, text) IS 'the same, with the item''s key in its own type';

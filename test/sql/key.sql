@@ -88,6 +88,36 @@ CALL backfill.run('keys') \gset
 \echo :tally
 SELECT handled(:run_id);
 
+-- A batch step names its item by its key, whatever the type: one whose cast to text says something else than its output, too.
+CREATE FUNCTION try_telling(key_type text, VARIADIC key_values text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM forget_key(), try_key(key_type, VARIADIC key_values);
+	PERFORM backfill.alter_step('keys', 'one', work => 'INSERT INTO one SELECT k FROM unnest($1) k WHERE backfill.emit(''slack:#ops'', ''told_'' || left(md5(k::text), 6), ''{}'', key => k) > 0');
+END $$;
+CREATE VIEW told AS SELECT item FROM backfill.message WHERE pipeline = 'keys' ORDER BY item COLLATE "C";
+SELECT try_telling('inet', '10.0.0.1', '10.0.0.0/8', '::1');
+CALL backfill.run('keys') \g /dev/null
+SELECT try_telling('boolean', 'true', 'false');
+CALL backfill.run('keys') \g /dev/null
+SELECT try_telling('bytea', '\x00ff');
+CALL backfill.run('keys') \g /dev/null
+SELECT try_telling('timestamptz', '2026-03-01 12:00+02');
+CALL backfill.run('keys') \g /dev/null
+SELECT try_telling('place', '(b,1)', '(,)');
+CALL backfill.run('keys') \g /dev/null
+SELECT try_telling('text', '', 'a');
+CALL backfill.run('keys') \g /dev/null
+SELECT * FROM told;
+-- A key that is null names no item.
+SELECT try_telling('inet', '10.0.0.1');
+SELECT backfill.alter_step('keys', 'one', work => 'SELECT backfill.emit(''slack:#ops'', ''nobody'', ''{}'', key => nullif(k, k)) FROM unnest($1) k');
+CALL backfill.run('keys') \g /dev/null
+SELECT DISTINCT message FROM backfill.step_event e JOIN backfill.run USING (run_id) JOIN backfill.pipeline p USING (pipeline_id) WHERE p.name = 'keys' AND e.status = 'failed' ORDER BY 1;
+-- Whoever explains one may write it as he likes.
+SELECT part, name, state FROM backfill.explain_item('keys', '10.0.0.1/32') WHERE part = 'item';
+DROP VIEW told;
+TRUNCATE backfill.emission, backfill.superseded, backfill.intervention, backfill.undelivered, backfill.delivery, backfill.message RESTART IDENTITY;
+
 -- Types that cannot be keys.
 SELECT forget_key();
 SELECT backfill.create_pipeline('keys', 'SELECT NULL::json WHERE $1 < $2', 'json');

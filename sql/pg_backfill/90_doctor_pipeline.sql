@@ -135,6 +135,15 @@ BEGIN
 	SELECT 'runs', 'fail', format('The last run of pipeline %s, %s, is %s.', p.name, r.run_id, r.state), format('CALL backfill.run(%L);%s', p.name, CASE WHEN r.state <> 'crashed' THEN format(' -- when this is mended: SELECT error FROM backfill.run_history WHERE run_id = %s', r.run_id) END)
 	FROM (SELECT q.run_id, q.state FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.finished_at IS NOT NULL ORDER BY q.run_id DESC LIMIT 1) r
 	WHERE r.state IN ('failed', 'broken', 'crashed') AND p.enabled;
+	-- Once may be on purpose.
+	RETURN QUERY
+	SELECT 'runs', 'warn', format('The last %s runs of pipeline %s were cancelled, and none has succeeded since %s.', count(*), p.name, date_trunc('second', min(r.finished_at))),
+		format('CALL backfill.run(%L);', p.name)
+	FROM backfill.run r
+	WHERE r.pipeline_id = p.pipeline_id AND r.mode = 'live' AND r.state = 'cancelled' AND p.enabled AND r.run_id > coalesce((
+		SELECT q.run_id FROM backfill.run q
+		WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.finished_at IS NOT NULL AND q.state <> 'cancelled' ORDER BY q.run_id DESC LIMIT 1), 0)
+	HAVING count(*) > 1;
 	-- What holds it back is named before it is an alarm.
 	RETURN QUERY
 	SELECT 'watermark', 'warn', format('Pipeline %s: %s.', p.name, CASE WHEN w.evidence IS NOT NULL THEN backfill._alarm_text('watermark_stuck', '', w.evidence)

@@ -131,6 +131,16 @@ SELECT hint AS mend FROM sick \gset
 SELECT * FROM sick;
 CALL backfill.run('ill') \g /dev/null
 SELECT * FROM sick;
+\echo # cancelled again and again
+SELECT backfill.cancel_run(backfill.request_run('ill'));
+SELECT * FROM sick;
+SELECT backfill.cancel_run(backfill.request_run('ill'));
+SELECT * FROM sick;
+SELECT backfill.cancel_run(backfill.request_run('ill'));
+SELECT detail FROM sick;
+SELECT hint AS mend FROM sick \gset
+:mend
+SELECT * FROM sick;
 \echo # poisoned
 INSERT INTO backfill.item_failure SELECT pipeline_id, '17', 4, '2026-11-01', '2026-11-09' FROM backfill.pipeline WHERE name = 'ill';
 SELECT * FROM sick;

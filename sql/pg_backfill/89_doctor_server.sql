@@ -64,7 +64,7 @@ BEGIN
 		FROM cron.job j WHERE j.database = current_database() AND j.command ~* '\mbackfill\.' AND NOT j.active
 		ORDER BY j.jobid $job$;
 	RETURN QUERY EXECUTE $job$
-		SELECT 'pg_cron', 'fail', format('The last run of job %s failed at %s.', j.jobid, date_trunc('second', d.end_time)),
+		SELECT 'pg_cron', 'fail', concat('The last run of job ', j.jobid, ' failed', ' at ' || date_trunc('second', coalesce(d.end_time, d.start_time))::text, '.'),
 			CASE WHEN d.return_message = 'connection failed'
 				THEN 'ALTER SYSTEM SET cron.use_background_workers = on; -- then restart the server: pg_cron could not connect to it'
 				ELSE format('SELECT return_message FROM cron.job_run_details WHERE runid = %s;', d.runid) END

@@ -95,10 +95,13 @@ BEGIN
 		SELECT q.what, q.command, w.relation, w.column_name FROM planned q, backfill._whole_reads(q.plan) w
 		WHERE q.command IN ('candidates', 'check') AND pg_relation_size(w.relation) > backfill._large_table()
 	)
-	SELECT 'commands', 'fail', format('%s of pipeline %s fails for its owner %s: %s', q.what, p.name, p.owner, backfill._readable_error(p.owner, q.sqlstate, q.message)),
-		coalesce(backfill._doctor_grant(p.owner, p.search_path, q.lacking, q.message), '-- mend what the message names, or the command with backfill.'
-			|| CASE q.command WHEN 'candidates' THEN 'alter_pipeline' ELSE 'alter_step' END)
-	FROM planned q WHERE q.sqlstate IS NOT NULL
+	-- A right that several commands lack is given once.
+	SELECT 'commands', 'fail', format('%s of pipeline %s fails for its owner %s: %s', min(q.what) || CASE WHEN count(*) > 1 THEN format(' (and %s more)', count(*) - 1) ELSE '' END,
+			p.name, p.owner, backfill._readable_error(p.owner, q.sqlstate, q.message)),
+		coalesce(g.statement, '-- mend what the message names, or the command with backfill.' || CASE min(q.command) WHEN 'candidates' THEN 'alter_pipeline' ELSE 'alter_step' END)
+	FROM planned q, backfill._doctor_grant(p.owner, p.search_path, q.lacking, q.message) g (statement)
+	WHERE q.sqlstate IS NOT NULL
+	GROUP BY q.sqlstate, q.message, g.statement, CASE WHEN g.statement IS NULL THEN q.what END
 	UNION ALL
 	SELECT 'indexes', 'warn', format('%s of pipeline %s reads %s (%s) from end to end.', w.what, p.name, w.relation::regclass, pg_size_pretty(pg_relation_size(w.relation))),
 		CASE WHEN w.column_name IS NULL THEN format('-- give %s an index that serves it', w.relation::regclass)
@@ -152,6 +155,11 @@ BEGIN
 	FROM backfill._stuck_watermark(p) w(evidence) LEFT JOIN LATERAL (
 		SELECT q.held_by, q.run_time FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' ORDER BY q.run_id DESC LIMIT 1) r ON true
 	WHERE p.enabled AND (w.evidence IS NOT NULL OR r.held_by IS NOT NULL);
+	-- The others are found above and below, also before they are alarms.
+	RETURN QUERY
+	SELECT 'alarms', 'warn', format('Pipeline %s since %s: %s.', p.name, date_trunc('second', a.opened_at), backfill._alarm_text(a.kind, a.subject, a.evidence)),
+		format('SELECT line FROM backfill.narration(%s); -- or, if this is the new usual, SELECT backfill.accept_alarm(%s, ''...'');', a.opened_by_run, a.alarm_id)
+	FROM backfill.alarm a WHERE a.pipeline_id = p.pipeline_id AND a.closed_at IS NULL AND a.kind IN ('silence', 'few_candidates', 'flood');
 	RETURN QUERY
 	SELECT 'left_out', 'warn', format('Run %s of pipeline %s did not look at what arrived between %s and %s: more than max_catchup.', r.run_id, p.name,
 			date_trunc('second', r.left_out_from), date_trunc('second', r.scan_from)),
@@ -203,7 +211,7 @@ BEGIN
 	SELECT 'pipelines', 'warn', format('Pipeline %s is disabled.', p.name), format('SELECT backfill.enable_pipeline(%L);', p.name)
 	FROM backfill.pipeline p WHERE NOT p.enabled ORDER BY p.name;
 	RETURN QUERY
-	SELECT 'pipelines', 'warn', format('Pipeline %s has no steps.', p.name), format('SELECT backfill.drop_pipeline(%L); -- or give it steps', p.name)
+	SELECT 'pipelines', 'warn', format('Pipeline %s has no steps.', p.name), format('-- give it steps with backfill.add_step, or SELECT backfill.drop_pipeline(%L);', p.name)
 	FROM backfill.pipeline p WHERE NOT EXISTS (SELECT FROM backfill.step s WHERE s.pipeline_id = p.pipeline_id) ORDER BY p.name;
 	RETURN QUERY
 	SELECT 'time_zones', CASE WHEN z.is_known THEN 'warn' ELSE 'fail' END,

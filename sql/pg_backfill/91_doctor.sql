@@ -66,11 +66,11 @@ BEGIN
 		UNION ALL SELECT * FROM backfill._doctor_outbox())
 	SELECT a.name, coalesce(f.status, 'ok'), coalesce(f.detail, a.is_well), coalesce(f.hint, '')
 	FROM unnest(ARRAY['version', 'roles', 'pg_cron', 'settings', 'old_transactions', 'pipelines', 'time_zones', 'commands', 'indexes', 'overdue', 'runs',
-			'watermark', 'left_out', 'items', 'deliveries', 'channels', 'outbox_bloat'],
+			'alarms', 'watermark', 'left_out', 'items', 'deliveries', 'channels', 'outbox_bloat'],
 		ARRAY['The extension and its library are of one release.', 'The roles are there and have their rights.', 'pg_cron runs its jobs.',
 			'No setting stands in the way.', 'No transaction is older than an hour.', 'All pipelines are enabled and have steps.',
 			'All pipelines'' time zones are places.', 'All commands can be run by their owners.', 'No candidate query or check reads a large table from end to end.',
-			'No run is overdue.', 'Runs begin and end.', 'Watermarks move.', 'Nothing was left out.', 'No item fails window after window.',
+			'No run is overdue.', 'Runs begin and end.', 'No run was unusual.', 'Watermarks move.', 'Nothing was left out.', 'No item fails window after window.',
 			'No delivery needs a person.', 'Messages are claimed.', 'The outbox is vacuumed.']) WITH ORDINALITY AS a(name, is_well, n)
 	LEFT JOIN found f ON f."check" = a.name
 	ORDER BY a.n, f.status, f.detail;

@@ -58,6 +58,7 @@ SELECT count(*) AS slots FROM backfill.replay('watched', '2026-06-29', '2026-07-
 CALL backfill.run_requested('watched');
 SELECT count(*) FROM backfill.rehearse('watched');
 SELECT count(*) AS rows, count(*) FILTER (WHERE 'silence' = ANY (unusual)) AS silent FROM backfill.skip_shape WHERE pipeline = 'watched';
+SELECT status, detail, regexp_replace(hint, '\d+', 'N', 'g') AS hint FROM backfill.doctor() WHERE "check" = 'alarms';
 SELECT * FROM alarms;
 -- A second run of the slot finds what came late, and closes it.
 SELECT arrive('2026-06-30', 20);

@@ -5,7 +5,6 @@
 #include "pg/subtransaction.hpp"
 
 extern "C" {
-#include "access/parallel.h"
 #include "access/transam.h"
 #include "commands/async.h"
 }
@@ -142,18 +141,6 @@ bool Observation::take_notifications() {
 	if (has)
 		call([]() noexcept { AtAbort_Notify(); });
 	return has;
-}
-
-detail::StartTimes detail::start_times() noexcept {
-	return {GetCurrentTransactionStartTimestamp(), GetCurrentStatementStartTimestamp()};
-}
-
-// PostgreSQL has one way to set both, which is for parallel workers.
-void detail::set_start_times(const StartTimes &times) noexcept {
-	const int number = ParallelWorkerNumber;
-	ParallelWorkerNumber = 0;
-	SetParallelStartTimestamps(times.transaction, times.statement);
-	ParallelWorkerNumber = number;
 }
 
 } // namespace backfill::pg

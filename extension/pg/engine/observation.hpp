@@ -50,30 +50,4 @@ private:
 	std::map<Oid, Position> positions_;
 };
 
-// Runs fn at another time: what now() and its like answer is moved by `shift`.
-template <class Fn>
-void at_another_time(TimestampTz shift, Fn fn);
-
-namespace detail {
-struct StartTimes {
-	TimestampTz transaction;
-	TimestampTz statement;
-};
-StartTimes start_times() noexcept;
-void set_start_times(const StartTimes &times) noexcept;
-} // namespace detail
-
 } // namespace backfill::pg
-
-template <class Fn>
-void backfill::pg::at_another_time(TimestampTz shift, Fn fn) {
-	const detail::StartTimes real = detail::start_times();
-	detail::set_start_times({real.transaction + shift, real.statement + shift});
-	try {
-		fn();
-	} catch (...) {
-		detail::set_start_times(real);
-		throw;
-	}
-	detail::set_start_times(real);
-}

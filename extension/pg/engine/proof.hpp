@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "pg/engine/another_time.hpp"
 #include "pg/engine/observation.hpp"
 #include "pg/engine/run_record.hpp"
 

@@ -21,6 +21,9 @@ SELECT * FROM prove_with('INSERT INTO output VALUES ($1, now()::date)');
 SELECT * FROM prove_with('INSERT INTO output VALUES ($1, clock_timestamp()::date)');
 SELECT * FROM prove_with('INSERT INTO output VALUES ($1, left(timeofday(), 10))');
 SELECT * FROM prove_with($$ INSERT INTO output VALUES ($1, 'today'::date) $$);
+SELECT * FROM prove_with('INSERT INTO output VALUES ($1, to_char(clock_timestamp(), $$YYYY$$))');
+SELECT * FROM prove_with('INSERT INTO output VALUES ($1, date_trunc($$year$$, now()))');
+SELECT * FROM prove_with('INSERT INTO output VALUES ($1, right(timeofday(), 8))');
 -- Whose second may also pass between two makings.
 SELECT DISTINCT step, replace(finding, 'differs', 'clock') AS finding FROM prove_with('INSERT INTO output VALUES ($1, extract(second FROM clock_timestamp())::integer)') ORDER BY 1;
 \echo within a function, a trigger, a data-modifying WITH
@@ -36,10 +39,14 @@ SELECT * FROM prove_with($$ WITH o AS (INSERT INTO output VALUES ($1)) SELECT ba
 \echo in a check
 SELECT * FROM prove_with('INSERT INTO output VALUES ($1)', $$ SELECT clock_timestamp() > '2001-01-01' AND EXISTS (SELECT FROM output o, input i WHERE (o.id, i.id) = ($1, $1) AND i.arrived_at + interval '9 days' > clock_timestamp()) $$);
 
-\echo where it makes no difference: in a column that says when the row was written, a condition, the run's own time
+\echo where it makes no difference: in a column that says when the row was written, a condition, the time of the run
 SELECT * FROM prove_with('INSERT INTO output VALUES ($1, NULL, clock_timestamp())');
 SELECT * FROM prove_with('INSERT INTO output SELECT id FROM input WHERE id = $1 AND clock_timestamp() > arrived_at - interval $$9 days$$');
 SELECT * FROM prove_with('INSERT INTO output VALUES ($1, backfill.run_time()::date)');
+\echo where another year has no place: partitions of months, for one
+CREATE FUNCTION place(at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN IF at < (SELECT min(arrived_at) FROM input) - interval '300 days' THEN RAISE 'no place'; END IF; END $$;
+SELECT * FROM prove_with('WITH o AS (INSERT INTO output VALUES ($1)) SELECT place(now())');
 \echo waiting for it ends
 CREATE FUNCTION wait() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE since timestamptz := clock_timestamp();

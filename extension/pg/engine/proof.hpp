@@ -56,10 +56,12 @@ private:
 	auto in_run(bool redo_all, Fn fn); // fn(chain), in a new run and as the pipeline's owner
 	Making make(bool redo_all);
 	void compare_makings();
-	void compare(const Making &one, const Making &two, bool other_time);
+	void compare(const Making &one, const Making &two, bool shifted);
 	void look_for_absent(const Making &making);
 	void second_pass();
-	void look_for_other_failures(const Making &one, const Making &two, bool other_time);
+	std::set<std::string> failures(const Making &making, int step) const;
+	bool same_failures(const Making &one, const Making &two) const;
+	void look_for_other_failures(const Making &one, const Making &two, bool shifted);
 
 	// proof_checks.cpp
 	void ask_checks();
@@ -110,6 +112,8 @@ private:
 // Another time, for what must not depend on it. Back, to a time of which there are partitions: another day, hour, minute
 // and second.
 inline constexpr TimestampTz other_time = -(USECS_PER_DAY + USECS_PER_HOUR + USECS_PER_MINUTE + USECS_PER_SEC);
+// And of another month and year, where not everything need go.
+inline constexpr TimestampTz other_year = -400 * USECS_PER_DAY;
 
 // Of the outbox or the counters, and not of a user's table.
 inline bool is_told(const std::string &table) {

@@ -37,8 +37,9 @@ Places places_of(const TableRows &table, std::size_t column) {
 	return places;
 }
 
-// The value with each word that is a number of the making put as its place.
-std::string placed(const std::string &value, const Places &places) {
+// The value with each word put otherwise.
+template <class Fn>
+std::string reworded(const std::string &value, Fn other) {
 	std::string text;
 	std::size_t at = 0;
 	while (at < value.size()) {
@@ -49,12 +50,18 @@ std::string placed(const std::string &value, const Places &places) {
 			text += value[at++];
 			continue;
 		}
-		const std::string word = value.substr(at, end - at);
-		const auto place = places.find(word);
-		text += place == places.end() ? word : "#" + std::to_string(place->second);
+		text += other(value.substr(at, end - at));
 		at = end;
 	}
 	return text;
+}
+
+// The value with each word that is a number of the making put as its place.
+std::string placed(const std::string &value, const Places &places) {
+	return reworded(value, [&](const std::string &word) {
+		const auto place = places.find(word);
+		return place == places.end() ? word : "#" + std::to_string(place->second);
+	});
 }
 
 bool same_values(std::vector<std::string> one, std::vector<std::string> two) {
@@ -153,6 +160,22 @@ std::vector<Difference> differences(const Tables &one, const Tables &two, const 
 			compare(name, rows_one, rows_two, numbering, known, found);
 	}
 	return found;
+}
+
+Tables without_numbers(const Tables &tables, const std::vector<Tables> &numbers) {
+	std::set<std::string> given;
+	for (const Tables &making : numbers)
+		for (const auto &[name, table] : making)
+			for (std::size_t column = 0; column < table.columns.size(); ++column)
+				if (table.by_default[column] && tables.count(name) == 0)
+					for (const auto &row : table.rows)
+						given.insert(row[column]);
+	Tables without = tables;
+	for (auto &[name, table] : without)
+		for (auto &row : table.rows)
+			for (std::string &value : row)
+				value = reworded(value, [&](const std::string &word) { return given.count(word) > 0 ? std::string("#") : word; });
+	return without;
 }
 
 } // namespace backfill::core

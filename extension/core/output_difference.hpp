@@ -38,4 +38,7 @@ struct Difference {
 std::vector<Difference> differences(const Tables &one, const Tables &two, const Tables &numbers_one, const Tables &numbers_two,
                                     const std::set<ColumnName> &known = {});
 
+// The same with each word struck out that one of the other tables gave by itself, in any of these makings.
+Tables without_numbers(const Tables &tables, const std::vector<Tables> &numbers);
+
 } // namespace backfill::core

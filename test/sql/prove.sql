@@ -31,8 +31,8 @@ BEGIN
 END $$;
 SELECT backfill.create_pipeline('sound', 'SELECT id, arrived_at FROM sale WHERE arrived_at >= $1 AND arrived_at < $2');
 SELECT backfill.add_batch_step('sound', 'write_invoice',
-	lacking => 'SELECT k FROM unnest($1) k LEFT JOIN invoice i ON i.sale_id = k WHERE i.sale_id IS NULL',
-	work => 'INSERT INTO invoice SELECT id, amount * 1.18 FROM sale WHERE id = ANY ($1) ON CONFLICT DO NOTHING');
+	lacking => 'SELECT s.id FROM sale s LEFT JOIN invoice i ON i.sale_id = s.id AND i.total = s.amount * 1.18 WHERE s.id = ANY ($1) AND i.sale_id IS NULL',
+	work => 'INSERT INTO invoice SELECT id, amount * 1.18 FROM sale WHERE id = ANY ($1) ON CONFLICT (sale_id) DO UPDATE SET total = excluded.total');
 SELECT backfill.add_batch_step('sound', 'make_tax',
 	lacking => 'SELECT s.id FROM sale s LEFT JOIN tax t ON t.sale_id = s.id AND t.amount = s.amount WHERE s.id = ANY ($1) AND t.id IS NULL',
 	work => 'SELECT * FROM make_tax($1)', clear => 'DELETE FROM tax WHERE sale_id = ANY ($1)');

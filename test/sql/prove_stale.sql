@@ -64,8 +64,12 @@ ALTER TABLE output DROP CONSTRAINT output_v_check;
 ALTER TABLE output ADD CHECK (v < 20);
 SELECT * FROM prove_step(:exists, 'INSERT INTO output SELECT id, v FROM input WHERE id = $1');
 ALTER TABLE output DROP CONSTRAINT output_v_check;
-\echo an input that it is refused
-ALTER TABLE input ADD CHECK (v <= 50 AND v % 10 <> 1);
+\echo a value that the input refuses, and a type that no other value is known of
+ALTER TABLE input ADD state text DEFAULT 'new' CHECK (state IN ('new', 'old')), ADD about jsonb DEFAULT '{}', ADD none uuid;
+SELECT * FROM prove_step('SELECT EXISTS (SELECT FROM output JOIN input USING (id, v) WHERE id = $1)',
+	'INSERT INTO output SELECT id, v FROM input WHERE id = $1 ON CONFLICT (id) DO UPDATE SET v = excluded.v');
+SELECT hint FROM backfill.prove('stale');
+ALTER TABLE input DROP state, DROP about, DROP none;
 SELECT count(*) FROM output;
 
 \echo a later step is tried with what the earlier ones make
@@ -74,6 +78,17 @@ SELECT * FROM prove_step('SELECT EXISTS (SELECT FROM output JOIN input USING (id
 	'INSERT INTO output SELECT id, v + 1 FROM input WHERE id = $1 ON CONFLICT (id) DO UPDATE SET v = excluded.v');
 SELECT backfill.add_step('stale', 'later', done => 'SELECT EXISTS (SELECT FROM later WHERE id = $1)',
 	work => 'INSERT INTO later SELECT id, v FROM output WHERE id = $1');
+SELECT step, finding, items, detail FROM backfill.prove('stale');
+\echo which may keep what it has while the same is said
+CREATE TABLE numbered (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id bigint UNIQUE, tens integer, v integer);
+CREATE TABLE last (id bigint PRIMARY KEY, tens integer, made_of bigint);
+SELECT backfill.alter_step('stale', 'copy', done => 'SELECT EXISTS (SELECT FROM numbered n JOIN input USING (id, v) WHERE id = $1)',
+	work => 'INSERT INTO numbered (id, tens, v) SELECT id, v / 10, v FROM input WHERE id = $1', clear => 'DELETE FROM numbered WHERE id = $1');
+SELECT backfill.alter_step('stale', 'later', done => 'SELECT EXISTS (SELECT FROM last JOIN numbered USING (id, tens) WHERE id = $1)',
+	work => 'INSERT INTO last SELECT id, tens, number FROM numbered WHERE id = $1');
+SELECT step, finding, items, detail FROM backfill.prove('stale');
+SELECT backfill.alter_step('stale', 'later', work => 'INSERT INTO last SELECT id, tens, number FROM numbered WHERE id = $1
+	ON CONFLICT (id) DO UPDATE SET (tens, made_of) = (excluded.tens, excluded.made_of)');
 SELECT step, finding, items, detail FROM backfill.prove('stale');
 SELECT count(*) FROM output;
 SELECT count(*) FROM later;

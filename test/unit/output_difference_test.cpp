@@ -70,3 +70,11 @@ TEST("what is known to differ is left out") {
 int main() {
 	return tap::run();
 }
+
+TEST("numbers of other tables, of any making, are struck out of copies") {
+	const Tables numbers = table({{"7", "a", "10", "x"}}, "shop.part");
+	const Tables others = table({{"9", "a", "10", "x"}}, "shop.part");
+	const auto struck = [&](const std::string &copies) { return without_numbers(table({{"1", "a", "10", copies}}), {numbers, others}); };
+	check_equal(found(struck("{7,8}"), struck("{9,8}")), "", "copies");
+	check_equal(found(struck("{7}"), struck("{8}")), "shop.invoice.copies 1/1;", "another value");
+}

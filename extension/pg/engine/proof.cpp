@@ -60,6 +60,7 @@ std::vector<Finding> Proof::prove(int items) {
 			do_all_again(Output::fresh, making);
 			change_inputs(making);
 		});
+		rolled_back([&] { make_afresh(); });
 		one_before_the_others(making);
 	});
 	findings_.push_back(verdict(making));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,12 +84,32 @@ private:
 		std::string table;
 		std::string column;
 		Oid owner;
+		bool may_change;
+		bool has_other; // else it is only written as it is
 		std::string update; // $1: keys
 	};
-	std::vector<Input> inputs_of(const StepMade &made) const;
-	std::int64_t change(const Input &input) const;
+	struct Unnoticed { // a change of an input, and the items that the check takes for done all the same
+		int step;
+		Input input;
+		bool is_source; // of a table that no step makes
+		std::vector<int> members;
+	};
+	std::vector<Input> inputs_in(const std::set<Oid> &read) const;
+	std::optional<std::int64_t> change(const Input &input) const;
 	void change_inputs(const Making &making);
-	void change_input(int step, const std::vector<int> &members, const Input &input);
+	std::vector<int> change_before(const Unnoticed &changed);
+	void change_input(Unnoticed changed, const Making &making);
+	bool note_unnoticed(const Unnoticed &changed, const core::Tables &before, const Written &after, Output output);
+
+	// proof_fresh.cpp
+	struct Fresh {
+		Written written;
+		BatchReport report;
+	};
+	void make_afresh();
+	Fresh make_step(int step, const std::vector<int> &members);
+	std::vector<int> ended_alike(const std::vector<int> &members, const BatchReport &one, const BatchReport &two) const;
+	void look_afresh(const Unnoticed &unnoticed, const Observation &before);
 
 	// proof_words.cpp
 	const std::string &name(int step) const { return pipeline_.steps[static_cast<std::size_t>(step)].name; }
@@ -96,6 +117,8 @@ private:
 	void note(int step, const std::string &finding, std::size_t items, const std::string &detail);
 	void note_differences(int step, const std::string &finding, std::size_t items, const std::vector<core::Difference> &differences,
 	                      const std::string &when);
+	void note_unchanged(const std::string &table, const std::string &hint);
+	void note_unchanged(const Input &input);
 	Finding verdict(const Making &making) const;
 	std::string what_was_made(const core::Tally &tally) const;
 
@@ -106,6 +129,8 @@ private:
 	std::vector<Item> items_; // in key order
 	std::vector<int> all_;    // their positions
 	std::vector<std::set<core::ColumnName>> known_; // by step: what differs from making to making
+	std::vector<Unnoticed> unnoticed_;
+	std::map<std::string, std::string> unchanged_; // what was not changed to see whether a check notices it, and why
 	std::vector<Finding> findings_;
 };
 

@@ -83,6 +83,15 @@ std::string Proof::what_was_made(const core::Tally &tally) const {
 	return words;
 }
 
+void Proof::note_unchanged(const std::string &table, const std::string &hint) {
+	unchanged_.emplace("a change of " + table, hint);
+}
+
+void Proof::note_unchanged(const Input &input) {
+	unchanged_.emplace("a change of column " + input.column + " of " + input.table,
+	                   "Another value was not to be had, was refused, or made the work fail: see for yourself whether the checks have to compare it.");
+}
+
 Finding Proof::verdict(const Making &making) const {
 	const auto items = static_cast<std::int64_t>(items_.size());
 	if (items == 0)
@@ -96,7 +105,7 @@ Finding Proof::verdict(const Making &making) const {
 	if (!findings_.empty())
 		return {"", "not_proven", items, made, ""};
 	std::string untried, erred;
-	const auto add = [](std::string &list, const std::string &step) { list += (list.empty() ? "" : ", ") + step; };
+	const auto add = [](std::string &list, const std::string &one) { list += (list.empty() ? "" : ", ") + one; };
 	for (const Step &step : pipeline_.steps) {
 		bool tried = false, failed = false;
 		for (const StepEvent &event : making.report.events)
@@ -109,15 +118,21 @@ Finding Proof::verdict(const Making &making) const {
 		else if (!tried)
 			add(untried, step.name);
 	}
-	if (untried.empty() && erred.empty())
+	if (untried.empty() && erred.empty() && unchanged_.empty())
 		return {"", "proven", items, made, ""};
 	std::string hint;
+	const auto advise = [&](const std::string &advice) { hint += (hint.empty() ? "" : " ") + advice; };
 	if (!erred.empty())
-		hint = "Items failed with an error in " + erred + ": backfill.explain_item shows it for one of them; mend that and try again.";
+		advise("Items failed with an error in " + erred + ": backfill.explain_item shows it for one of them; mend that and try again.");
 	if (!untried.empty())
-		hint += (hint.empty() ? "" : " ") + ("There was nothing to make in " + untried) +
-		        ": try it while some items lack the output, or give the step a clear command.";
-	return {"", "proven_in_part", items, made, hint};
+		advise("There was nothing to make in " + untried + ": try it while some items lack the output, or give the step a clear command.");
+	std::string unseen;
+	for (const auto &[input, why] : unchanged_) {
+		add(unseen, input);
+		if (hint.find(why) == std::string::npos)
+			advise(why);
+	}
+	return {"", "proven_in_part", items, made + (unseen.empty() ? "" : " Not tried: " + unseen + "."), hint};
 }
 
 } // namespace backfill::pg

@@ -93,6 +93,10 @@ SELECT step, finding, items, detail FROM backfill.prove('stale');
 SELECT count(*) FROM output;
 SELECT count(*) FROM later;
 
+\echo when no item gets through any step, nothing is tried
+SELECT backfill.drop_step('stale', 'later'), backfill.alter_step('stale', 'copy', work => 'INSERT INTO numbered (id) SELECT id / 0 FROM input WHERE id = $1');
+SELECT * FROM backfill.prove('stale');
+
 RESET backfill.narrate;
 SELECT backfill.drop_pipeline('stale');
 DROP SCHEMA prove_stale CASCADE;

@@ -105,6 +105,7 @@ Finding Proof::verdict(const Making &making) const {
 	if (!findings_.empty())
 		return {"", "not_proven", items, made, ""};
 	std::string untried, erred;
+	bool any_tried = false;
 	const auto add = [](std::string &list, const std::string &one) { list += (list.empty() ? "" : ", ") + one; };
 	for (const Step &step : pipeline_.steps) {
 		bool tried = false, failed = false;
@@ -113,6 +114,7 @@ Finding Proof::verdict(const Making &making) const {
 				failed = failed || !event.sqlstate.empty();
 				tried = tried || (event.decision.status != core::Status::failed && event.decision.reason != core::reason::done && event.decision.reason != core::reason::busy);
 			}
+		any_tried = any_tried || tried;
 		if (failed)
 			add(erred, step.name);
 		else if (!tried)
@@ -132,7 +134,7 @@ Finding Proof::verdict(const Making &making) const {
 		if (hint.find(why) == std::string::npos)
 			advise(why);
 	}
-	return {"", "proven_in_part", items, made + (unseen.empty() ? "" : " Not tried: " + unseen + "."), hint};
+	return {"", any_tried ? "proven_in_part" : "nothing_tried", items, made + (unseen.empty() ? "" : " Not tried: " + unseen + "."), hint};
 }
 
 } // namespace backfill::pg

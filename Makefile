@@ -10,6 +10,10 @@ EXTENSION       = extension/pg_backfill extension/bt_leads
 MODULE_big      = pg_backfill
 LEADS_LIBRARY   = bt_leads.so
 WORKER          = pg_backfill
+# Where install-service puts the worker's unit, its user, and a link on the PATH of everybody and of sudo.
+UNIT_DIR       ?= /usr/lib/systemd/system
+SYSUSERS_DIR   ?= /usr/lib/sysusers.d
+LINK_DIR       ?= /usr/local/bin
 INSTALL_SCRIPTS = sql/pg_backfill--$(RELEASE).sql sql/bt_leads--$(RELEASE).sql
 DATA            = $(INSTALL_SCRIPTS)
 
@@ -68,7 +72,7 @@ all: build
 .DELETE_ON_ERROR:
 
 ifeq ($(PGXS),)
-build install uninstall installed unit fuzz fuzz-short bench-reader regress isolation tap tap-sanitized lint bench:
+build install install-service uninstall uninstall-service installed unit fuzz fuzz-short bench-reader regress isolation tap tap-sanitized lint bench:
 	@echo "PostgreSQL's server headers are not there ($(PG_CONFIG) --pgxs): make packages" >&2; exit 1
 clean:
 	rm -rf $(EXTRA_CLEAN)
@@ -121,6 +125,19 @@ install-more: $(LEADS_LIBRARY) $(WORKER)
 uninstall: uninstall-more ## the reverse of install
 uninstall-more:
 	rm -f '$(DESTDIR)$(pkglibdir)/$(LEADS_LIBRARY)' '$(DESTDIR)$(bindir)/$(WORKER)'
+
+# What an administrator has written is neither replaced nor removed. Needs no systemd: that is told of it later.
+install-service: ## the worker's systemd unit, user and configuration, beside what install does (DESTDIR=... for a package)
+	$(MKDIR_P) '$(DESTDIR)$(UNIT_DIR)' '$(DESTDIR)$(SYSUSERS_DIR)' '$(DESTDIR)/etc' '$(DESTDIR)$(LINK_DIR)'
+	sed 's|@bindir@|$(bindir)|' worker/pg_backfill.service.in >'$(DESTDIR)$(UNIT_DIR)/pg_backfill.service'
+	chmod 644 '$(DESTDIR)$(UNIT_DIR)/pg_backfill.service'
+	$(INSTALL_DATA) worker/pg_backfill.sysusers '$(DESTDIR)$(SYSUSERS_DIR)/pg_backfill.conf'
+	[ -e '$(DESTDIR)/etc/pg_backfill.toml' ] || $(INSTALL_DATA) worker/pg_backfill.toml '$(DESTDIR)/etc/pg_backfill.toml'
+	[ '$(LINK_DIR)' = '$(bindir)' ] || ln -sf '$(bindir)/$(WORKER)' '$(DESTDIR)$(LINK_DIR)/$(WORKER)'
+
+uninstall-service: ## the reverse of install-service; configuration and user stay
+	rm -f '$(DESTDIR)$(UNIT_DIR)/pg_backfill.service' '$(DESTDIR)$(SYSUSERS_DIR)/pg_backfill.conf'
+	[ ! -L '$(DESTDIR)$(LINK_DIR)/$(WORKER)' ] || rm '$(DESTDIR)$(LINK_DIR)/$(WORKER)'
 
 # What the tests need: installed as now built, with sudo where the place asks for it.
 installed: build
@@ -222,6 +239,6 @@ test: ## everything, set-up included; ends with `N passed, N failed`
 	@MAKE='$(MAKE)' test/env/run-suites unit fuzz-short regress isolation tap lint
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t h; do printf '%-10s %s\n' "$$t" "$$h"; done
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t h; do printf '%-17s %s\n' "$$t" "$$h"; done
 
-.PHONY: all build install-more uninstall-more installed unit fuzz fuzz-short bench-reader regress isolation tap tap-sanitized property lint lint-clang bench packages demo test help
+.PHONY: all build install-more install-service uninstall-more uninstall-service installed unit fuzz fuzz-short bench-reader regress isolation tap tap-sanitized property lint lint-clang bench packages demo test help

@@ -7,6 +7,7 @@ use IO::Socket::UNIX;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 use Driven;
 use Worker;
 
@@ -31,6 +32,19 @@ sub notified
 }
 sub get { return HTTP::Tiny->new->get("http://127.0.0.1:$port$_[0]"); }
 
+# The metrics, once they have this.
+sub metrics_with
+{
+	my ($enough) = @_;
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		my $metrics = get('/metrics')->{content};
+		return $metrics if $metrics =~ $enough;
+		usleep(100_000);
+	}
+	die "the metrics do not have $enough";
+}
+
 my $worker = serve($node, config => "poll_seconds = 0.2\n[http]\nlisten = '127.0.0.1:$port'\n", environment => { NOTIFY_SOCKET => $socket });
 like(notified(qr/READY=1/), qr/READY=1/, 'systemd is told that it is ready');
 like(notified(qr/WATCHDOG=1\n.*WATCHDOG=1\n/s), qr/WATCHDOG=1/, 'the watchdog is fed');
@@ -41,16 +55,18 @@ is(get('/elsewhere')->{status}, 404, 'there is nothing else');
 fresh($node, 120);
 is(settled($node, request($node)), 'succeeded', 'a run');
 $worker->wait_for('run_ended');
-my $metrics;
-for (1 .. 1000)
-{
-	$metrics = get('/metrics')->{content};
-	last if $metrics =~ /pg_backfill_runs_total\{/;
-}
-like($metrics, qr/^pg_backfill_runs_total\{pipeline="driven",state="succeeded"\} 1$/m, 'runs are counted');
+my $metrics = metrics_with(qr/^pg_backfill_runs_total\{pipeline="driven",state="succeeded"\} 1$/m);
+pass('runs are counted');
 like($metrics, qr/^pg_backfill_items_total\{pipeline="driven",result="changed"\} 120$/m, 'items are counted');
 like($metrics, qr/^# TYPE pg_backfill_items_total counter$/m, 'metrics have a type');
 like($metrics, qr/^pg_backfill_database_up 1$/m, 'the database is up');
+
+# Items that are found done are unchanged, between those that are not and behind them.
+$node->safe_psql('postgres', 'UPDATE item SET version = 2 WHERE id <= 60 AND id % 2 = 0');
+is(settled($node, request($node)), 'succeeded', 'a run over what is done, mostly');
+$metrics = metrics_with(qr/^pg_backfill_runs_total\{pipeline="driven",state="succeeded"\} 2$/m);
+like($metrics, qr/^pg_backfill_items_total\{pipeline="driven",result="changed"\} 150$/m, 'those that were not are changed');
+like($metrics, qr/^pg_backfill_items_total\{pipeline="driven",result="unchanged"\} 90$/m, 'items found done are counted');
 
 # Without the database it lives and is not ready, and the watchdog goes hungry.
 $node->stop;

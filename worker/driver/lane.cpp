@@ -16,6 +16,23 @@ double milliseconds_since(std::chrono::steady_clock::time_point started) {
 	return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count();
 }
 
+using core::ItemResult;
+constexpr std::pair<ItemResult, const char *> results[] = {
+	{ItemResult::changed, "changed"}, {ItemResult::unchanged, "unchanged"}, {ItemResult::skipped, "skipped"}, {ItemResult::failed, "failed"}};
+
+void count_items(const ClaimedRun &run, const core::Tally &tally) {
+	for (const auto &[result, name] : results)
+		if (const auto items = tally.items(result); items > 0)
+			metrics::count("pg_backfill_items_total", "pipeline=\"" + run.pipeline + "\",result=\"" + name + "\"", static_cast<double>(items));
+}
+
+// Those that were found done, and that no batch's tally has.
+void count_done(const ClaimedRun &run, long long items) {
+	core::Tally tally;
+	tally.count_result(ItemResult::unchanged, items);
+	count_items(run, tally);
+}
+
 // Rolled back through no fault of the items.
 bool is_transient(const QueryError &error) {
 	return error.sqlstate() == "40001" || error.sqlstate() == "40P01";
@@ -96,8 +113,11 @@ void Lane::do_items(const Chunk &chunk, const std::vector<int> &first) {
 		if (shared_.is_stopping())
 			return;
 	}
-	if (next < chunk.items.size())
-		shared_.note_done(after, chunk.items.back().key, static_cast<long long>(chunk.items.size() - next));
+	if (next < chunk.items.size()) {
+		const auto done = static_cast<long long>(chunk.items.size() - next);
+		shared_.note_done(after, chunk.items.back().key, done);
+		count_done(shared_.run(), done);
+	}
 }
 
 BatchResult Lane::do_batch(const Chunk &chunk, const std::vector<int> &first, const std::vector<std::size_t> &members,
@@ -123,6 +143,7 @@ BatchResult Lane::do_batch(const Chunk &chunk, const std::vector<int> &first, co
 			if (result.too_large)
 				return result;
 			shared_.note_batch(result, items.size(), milliseconds_since(started), done);
+			count_done(shared_.run(), done);
 			tell(result);
 			return result;
 		} catch (const QueryError &error) {
@@ -136,12 +157,7 @@ void Lane::tell(const BatchResult &result) const {
 	const ClaimedRun &run = shared_.run();
 	for (const Event &event : result.events)
 		log::step({run.id, run.pipeline, event.item, event.step, event.status, event.reason, event.milliseconds});
-	using core::ItemResult;
-	for (const auto &[counted, name] : {std::pair{ItemResult::changed, "changed"}, {ItemResult::unchanged, "unchanged"},
-	                                    {ItemResult::skipped, "skipped"}, {ItemResult::failed, "failed"}})
-		if (const auto items = result.tally.items(counted); items > 0)
-			metrics::count("pg_backfill_items_total", "pipeline=\"" + run.pipeline + "\",result=\"" + name + "\"",
-			               static_cast<double>(items));
+	count_items(run, result.tally);
 }
 
 } // namespace backfill::worker

@@ -7,7 +7,10 @@
 #include "worker/command/command.hpp"
 #include "worker/connection.hpp"
 #include "worker/delivery/outbox.hpp"
+#include "worker/delivery/settings.hpp"
+#include "worker/driver/settings.hpp"
 #include "worker/log.hpp"
+#include "worker/service/http_server.hpp"
 #include "worker/stop.hpp"
 #include "worker/version.hpp"
 
@@ -75,10 +78,20 @@ void open_log(Invocation &invocation, const Options &options) {
 	log::open(format, level);
 }
 
+// Whatever the command needs of it: a misspelt key is found when the file is looked at, and not when serve is started.
+// Secrets are for those who send, and not asked for here.
+void refuse_unknown(Configuration &configuration) {
+	read_driver_settings(configuration);
+	read_http_settings(configuration);
+	DeliverySettings::read(configuration, true);
+	configuration.finish();
+}
+
 ExitCode run(Invocation &invocation, const Options &options) {
 	if (!options.file.empty())
 		invocation.configuration = Configuration::read(options.file);
 	open_log(invocation, options);
+	refuse_unknown(invocation.configuration);
 	stop::catch_signals();
 	return invocation.action();
 }

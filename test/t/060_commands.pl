@@ -118,6 +118,29 @@ like($err, qr/^pg_backfill: test: is a directory/, 'a folder for a configuration
 is($code, 2, 'no such configuration');
 like($err, qr/test\/nowhere\.toml: .*\nHINT:  --config, or PG_BACKFILL_CONFIG, names the file/, 'no such configuration: what to do');
 
+# What serve would refuse is refused by every command that is given the file; a secret is for those who send.
+my $config = PostgreSQL::Test::Utils::tempdir() . '/worker.toml';
+sub configure
+{
+	my ($text) = @_;
+	unlink $config;
+	append_to_file($config, $text);
+	return;
+}
+for my $wrong ("[wroker]\n", "[worker]\nconections = 4\n", "[http]\nlisten = 9187\n", "[channel.x]\nkind = 'inert'\nsender = 2\n")
+{
+	configure($wrong);
+	for my $command ([ 'channel', 'list' ], ['runs'], ['status'])
+	{
+		($code, $out, $err) = worker(@$command, '-c', $config);
+		is("$code $out", '2 ', "@$command refuses $wrong");
+		like($err, qr/^pg_backfill: \Q$config\E:\d: \S+ (?:is not|has to be)/, 'and says where');
+	}
+}
+configure("[channel.x]\nkind = 'slack'\nsecret_file = '/nowhere/secret'\n");
+is((worker('status', '-c', $config))[0], 0, 'who only looks needs no secret');
+is((worker('channel', 'list', '-c', $config))[0], 2, 'who is to send does');
+
 # A page.
 my $page = $node->data_dir . '/page.html';
 is((worker('report', '--html', $page))[0], 0, 'report');

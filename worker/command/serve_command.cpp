@@ -25,7 +25,6 @@ ExitCode serve(Invocation &invocation) {
 		server.emplace(*http, std::max(30.0, 3 * settings.poll_seconds));
 		services.push_back({"http", [&] { server->serve(); }});
 	}
-	invocation.configuration.finish();
 	log::info("worker_started", {{"version", own_version()}, {"connections", settings.connections}, {"listen", settings.listen ? 1 : 0}});
 	run_services(services);
 	health::notify("STOPPING=1");

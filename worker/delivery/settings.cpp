@@ -102,11 +102,11 @@ ChannelSettings read_channel(const std::string &name, Section &section, std::opt
 
 } // namespace
 
-DeliverySettings DeliverySettings::read(Configuration &configuration) {
+DeliverySettings DeliverySettings::read(Configuration &configuration, bool inert) {
 	DeliverySettings settings;
 	Section delivery = configuration.section("delivery");
 	settings.enabled = delivery.boolean("enabled").value_or(true);
-	settings.inert = delivery.boolean("inert").value_or(false);
+	settings.inert = delivery.boolean("inert").value_or(false) || inert;
 	const std::string state = environment("STATE_DIRECTORY").value_or("/var/lib/pg_backfill");
 	settings.binding_file = delivery.text("binding_file").value_or(state + "/binding");
 	settings.poll = seconds(delivery, "poll_seconds", 0.01, 3600, settings.poll);

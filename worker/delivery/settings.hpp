@@ -38,8 +38,8 @@ struct DeliverySettings {
 	std::chrono::milliseconds shutdown{std::chrono::seconds{20}};
 	std::map<std::string, ChannelSettings> channels;
 
-	// Throws ConfigurationError.
-	static DeliverySettings read(Configuration &configuration);
+	// inert: all channels are, whatever the configuration says; then no secret is read. Throws ConfigurationError.
+	static DeliverySettings read(Configuration &configuration, bool inert = false);
 	// What serves a channel that nobody configured, where none is.
 	static ChannelSettings inert_channel(const std::string &name);
 	// Whether anything can be sent: only then a binding is needed.

@@ -35,13 +35,30 @@ is($node->safe_psql('postgres', 'SELECT (SELECT count(*) FROM bt.credit_report),
 
 ($code, $out, $err) = worker_with_input(slurp_file('test/data/reports/s21_empty_arrays_settled.json'), 'load-reports', '--mobile', '+91 60000 00077', '-o', 'json', '-');
 is($code, 0, 'standard input');
-like($out, qr/^\[\n\{"file":"-","report_id":3,"result":"loaded",.*"tradelines":1,"new_lead":null\}\n\]\n$/, 'JSON has numbers and nulls');
+like($out, qr/^\[\n\{"file":"-","report_id":3,"result":"loaded",.*"tradelines":1,"lead":null\}\n\]\n$/, 'JSON has numbers and nulls');
 is($node->safe_psql('postgres', 'SELECT mobile FROM bt.credit_report WHERE id = 3'), '+91 60000 00077', 'the mobile that was given');
 ($code, $out, $err) = worker('load-reports', '-o', 'csv', 'nowhere.json', 'test/data/reports/s06_no_record_102.json', 'test/data/reports/s01_baseline.json');
 is($code, 1, 'some files cannot be loaded');
 like($err, qr/nowhere\.json: No such file/, 'which, and why');
 like($err, qr/s06_no_record_102\.json: the report has no mobile of its own\nHINT:  Say whose it is with --mobile/, 'and what to do');
 like($out, qr/s01_baseline\.json,1,already there/, 'the others are done');
+my $folder = PostgreSQL::Test::Utils::tempdir();
+append_to_file("$folder/broken.json", '{"broken": ');
+append_to_file("$folder/other.json", '{"weather": "fine"}');
+append_to_file("$folder/empty.json", '');
+($code, $out, $err) = worker('load-reports', '-o', 'csv', map { "$folder/$_.json" } qw(broken other empty));
+is($code, 1, 'files that are no reports');
+like($err, qr/^pg_backfill: \S+broken\.json: not a report that can be read: invalid_json\n.*other\.json: .*: not_a_report\n.*empty\.json: .*: empty\n$/,
+	'why, and nothing of a mobile that would not help');
+like($out, qr/broken\.json,,unreadable,,failed,invalid_json,/, 'the table says so too');
+$node->safe_psql('postgres', 'CREATE ROLE clerk LOGIN');
+my @as_clerk = ('load-reports', '-d', 'user=clerk', '--with-leads', '-o', 'csv', 'test/data/reports/s04_caps_only_no_cais.json', 'test/data/reports/s01_baseline.json');
+($code, $out, $err) = worker(@as_clerk);
+is($code, 1, 'who may not load reports');
+my $hint = "GRANT SELECT, INSERT ON bt.credit_report, bt.lead TO clerk";
+like($err, qr/^pg_backfill: permission denied for table \w+\nHINT:  It takes \Q$hint\E\.\n$/, 'is told once which right is lacking');
+$node->safe_psql('postgres', $hint);
+is((worker(@as_clerk))[0], 0, 'and with that right may');
 like((worker('load-reports', 'test/data'))[2], qr/test\/data: Is a directory/, 'a folder is no report');
 like((worker('runs', 'show', 'abc'))[2], qr/abc is not an id/, 'an id that is none');
 is((worker('load-reports', '--mobile', '12', 'test/data/reports/s01_baseline.json'))[0], 2, 'a mobile that is none: usage');

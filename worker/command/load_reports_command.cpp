@@ -22,6 +22,10 @@ struct Options {
 	bool with_leads = false;
 };
 
+class NotPermitted final : public std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
 // The report's own mobile stands in for one that was not given. The same body for the same mobile is loaded once.
 constexpr const char *load = R"(
 	WITH reading AS (
@@ -41,8 +45,9 @@ constexpr const char *load = R"(
 			AND NOT EXISTS (SELECT FROM bt.lead l WHERE bt.mobile_number(l.mobile) = bt.mobile_number(r.mobile))
 		RETURNING id)
 	SELECT $5::text AS file, coalesce(l.id, k.id) AS report_id,
-		CASE WHEN l.id IS NOT NULL THEN 'loaded' WHEN k.id IS NOT NULL THEN 'already there' ELSE 'no mobile' END AS result,
-		r.bureau, r.outcome, r.reason, r.tradelines, d.id AS new_lead
+		CASE WHEN l.id IS NOT NULL THEN 'loaded' WHEN k.id IS NOT NULL THEN 'already there'
+			WHEN r.outcome = 'failed' THEN 'unreadable' ELSE 'no mobile' END AS result,
+		r.bureau, r.outcome, r.reason, r.tradelines, d.id AS lead
 	FROM reading r LEFT JOIN loaded l ON true LEFT JOIN known k ON true LEFT JOIN lead d ON true)";
 
 std::string read_all(const std::string &file) {
@@ -69,35 +74,66 @@ void require_leads(Connection &connection) {
 		                         "\"\nHINT:  Run CREATE EXTENSION bt_leads CASCADE there, then SELECT bt.install_pipeline().");
 }
 
+// What it takes is lacking for every file.
+Table load_body(Connection &connection, const Options &options, const std::string &file, const std::string &body) {
+	try {
+		return connection.table_of_bytes(load, body, {given(options.mobile), given(options.bureau), options.with_leads ? "true" : "false", file});
+	} catch (const QueryError &error) {
+		constexpr const char *insufficient_privilege = "42501";
+		if (error.sqlstate() == insufficient_privilege)
+			throw NotPermitted(std::string(error.what()) + "\nHINT:  It takes GRANT SELECT, INSERT ON bt.credit_report, bt.lead TO " +
+			                   connection.value("SELECT pg_catalog.quote_ident(current_user)").value_or("") + ".");
+		throw;
+	}
+}
+
+void complain(const std::string &what) {
+	std::fprintf(stderr, "pg_backfill: %s\n", what.c_str());
+}
+
+// A row of the table, or nothing: told why.
+std::optional<Table> load_file(Connection &connection, const Options &options, const std::string &file) {
+	try {
+		return load_body(connection, options, file, read_all(file));
+	} catch (const ConnectionError &) {
+		throw;
+	} catch (const NotPermitted &) {
+		throw;
+	} catch (const std::runtime_error &error) {
+		complain(error.what());
+		return std::nullopt;
+	}
+}
+
+// Whether the report is in the database now; if not, told why.
+bool is_stored(const std::string &file, const Row &row) {
+	enum Column { report_id = 1, outcome = 4, reason = 5 };
+	if (row.at(report_id))
+		return true;
+	if (row.at(outcome) == "failed")
+		complain(file + ": not a report that can be read: " + row.at(reason).value_or(""));
+	else
+		complain(file + ": the report has no mobile of its own\nHINT:  Say whose it is with --mobile.");
+	return false;
+}
+
 ExitCode load_reports(const Invocation &invocation, const Options &options) {
 	Connection connection = open_session(invocation);
 	require_leads(connection);
 	if (!options.mobile.empty() && !connection.value("SELECT bt.mobile_number($1)", {options.mobile})) {
-		std::fprintf(stderr, "pg_backfill: --mobile is not an Indian mobile number\nHINT:  Ten digits, with or without +91.\n");
+		complain("--mobile is not an Indian mobile number\nHINT:  Ten digits, with or without +91.");
 		return ExitCode::usage;
 	}
 	Table all;
 	bool every = true;
 	for (const std::string &file : options.files) {
-		Table one;
-		try {
-			const std::string body = read_all(file);
-			one = connection.table_of_bytes(load, body,
-			                                {given(options.mobile), given(options.bureau), options.with_leads ? "true" : "false", file});
-		} catch (const ConnectionError &) {
-			throw;
-		} catch (const std::runtime_error &error) {
-			std::fprintf(stderr, "pg_backfill: %s\n", error.what());
-			every = false;
+		std::optional<Table> one = load_file(connection, options, file);
+		every = one && is_stored(file, one->rows.at(0)) && every;
+		if (!one)
 			continue;
-		}
-		if (one.rows.at(0).at(1) == std::nullopt) {
-			std::fprintf(stderr, "pg_backfill: %s: the report has no mobile of its own\nHINT:  Say whose it is with --mobile.\n", file.c_str());
-			every = false;
-		}
-		all.columns = one.columns;
-		all.types = one.types;
-		all.rows.push_back(one.rows.at(0));
+		all.columns = std::move(one->columns);
+		all.types = std::move(one->types);
+		all.rows.push_back(std::move(one->rows.at(0)));
 	}
 	if (!all.rows.empty())
 		print_table(invocation, all);

@@ -85,6 +85,13 @@ like($err, qr/cannot listen at 127\.0\.0\.1:$port\nHINT: /, 'a port that is take
 is($worker->stop, 0, 'it stops');
 like(notified(qr/STOPPING=1/), qr/STOPPING=1/, 'and systemd is told');
 
+# Without deliveries it goes on.
+$worker = serve($node, config => "[delivery]\nenabled = false\n");
+$worker->wait_for('worker_started');
+fresh($node, 10);
+is(settled($node, request($node)), 'succeeded', 'a worker that does not deliver drives');
+is($worker->stop, 0, 'and stops');
+
 # Every key of the sample is known, and every known key is in it.
 my $sample = PostgreSQL::Test::Utils::slurp_file("$ENV{TESTDIR}/worker/pg_backfill.toml");
 my %in_sample = map { $_ => 1 } $sample =~ /^# (\w+) = /mg;

@@ -6,25 +6,39 @@ use Delivery;
 use PostgreSQL::Test::Utils;
 use Receiver;
 use Test::More;
+use Worker ();
 
 my $delivery = Delivery->new('main');
 my $folder = PostgreSQL::Test::Utils::tempdir();
 
-# Nothing configured: everything is inert, and no binding is needed for that.
+# Nothing configured, or the configuration forgotten: only who says so ends what waits. No binding is needed for that.
 $delivery->configure('', unbound => 1);
 $delivery->tell({ recipient => 'slack:#ops' }, { recipient => 'email:asha@example.com', payload => { secret => 'of asha' } }, { recipient => 'file:x', channel => 'disk' });
 my ($code, $out, $err) = $delivery->deliver;
-is($code, 5, 'nothing configured: all are suppressed');
+is($code, 2, 'nothing configured: refused');
+like($err, qr/^pg_backfill: no channel is configured.*\nHINT:  --config.*--inert/, 'and what to do');
+is(($delivery->deliver('--follow'))[0], 2, 'in the background too');
+is($delivery->sql(q{SELECT DISTINCT state FROM backfill.outbox}), 'pending', 'all wait as they did');
+($code, $out, $err) = $delivery->deliver('--inert');
+is($code, 5, 'inert: all are suppressed');
 is($delivery->outbox, "slack:#ops|suppressed|inert|0\nemail:asha\@example.com|suppressed|inert|0\nfile:x|suppressed|inert|0", 'never sent, and no attempt counted');
 like($err, qr/would_send message=2 channel=smtp type=made key=[0-9a-f-]{36} what="message of \d+ bytes"/, 'the log says what would have been sent');
 unlike($err, qr/asha/, 'and no address or content');
 $delivery->sql(q{SELECT backfill.requeue(message_id, 'configured now') FROM backfill.message ORDER BY message_id});
 $delivery->sound('inert');
 
-# The same in the background, as serve does it.
-my $worker = $delivery->follow;
+# The same in the background.
+my $worker = $delivery->follow(inert => 1);
 $delivery->wait_until(q{count(*) = 3 FROM backfill.outbox WHERE state = 'suppressed'});
 is($worker->stop, 0, 'an inert worker ends when it is asked to');
+
+# serve goes on without channels, and warns of what that ends.
+$delivery->sql(q{SELECT backfill.requeue(message_id, 'configured now') FROM backfill.message ORDER BY message_id});
+$worker = Worker->start({}, 'serve', '--dbname', $delivery->target, '--config', $delivery->{config}, '--log-format', 'json');
+my ($warning) = $worker->wait_for('delivering_nothing');
+is("$warning->{level} $warning->{messages}", 'warning 3', 'serve warns of how many messages it ends');
+$delivery->wait_until(q{count(*) = 3 FROM backfill.outbox WHERE state = 'suppressed'});
+is($worker->stop, 0, 'and ends when it is asked to');
 $delivery->sql(q{SELECT backfill.requeue(message_id, 'configured now') FROM backfill.message WHERE channel = 'disk'});
 
 # Files.
@@ -84,7 +98,7 @@ is(($delivery->worker('channel', 'test', 'slack'))[0], 5, 'a test of an inert ch
 my $open = $delivery->write_file('open', "x\n", 0644);
 for my $case (
 	[ "[channel.x]\nkind = \"pigeon\"", qr/channel\.x\.kind has to be one of slack, webhook/ ],
-	[ "[channel.x]\nkind = \"slack\"\nsecret = \"https://hooks.example/\"", qr/channel\.x\.secret_file is missing: the webhook's URL is the secret/ ],
+	[ "[channel.x]\nkind = \"slack\"", qr/channel\.x\.secret_file is missing: the webhook's URL is the secret/ ],
 	[ "[channel.x]\nkind = \"slack\"\nsecret_env = \"PATH\"\nsecret = \"https://hooks.example/\"", qr/channel\.x\.secret is not known/ ],
 	[ "[channel.x]\nkind = \"slack\"\nsecret_env = \"NOT_THERE\"", qr/channel\.x\.secret_env is not set in the environment: NOT_THERE/ ],
 	[ "[channel.x]\nkind = \"slack\"\nsecret_file = \"/nowhere/x\"", qr/channel\.x\.secret_file cannot be read/ ],

@@ -134,9 +134,10 @@ sub deliver { my ($self, @arguments) = @_; return $self->worker('deliver', @argu
 sub follow
 {
 	my ($self, %environment) = @_;
+	my $inert = delete $environment{inert} ? ['--inert'] : [];
 	my $worker = { out => '', err => '' };
 	local @ENV{ keys %environment } = values %environment;
-	$worker->{h} = start([ $self->command('deliver', '--follow') ], '<', \undef, '>', \$worker->{out}, '2>', \$worker->{err});
+	$worker->{h} = start([ $self->command('deliver', '--follow', @$inert) ], '<', \undef, '>', \$worker->{out}, '2>', \$worker->{err});
 	return bless $worker, 'Delivery::Worker';
 }
 

@@ -34,6 +34,7 @@ sub start
 {
 	my ($class, $environment, @arguments) = @_;
 	my $base = "$PostgreSQL::Test::Utils::log_path/worker_" . ++$count;
+	unlink "$base.out", "$base.log"; # another test's
 	my $pid = fork() // die "fork: $!";
 	if ($pid == 0)
 	{

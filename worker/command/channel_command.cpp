@@ -23,7 +23,7 @@ ExitCode list(Invocation &invocation) {
 		                      std::to_string(channel.max_attempts)});
 	print_table(invocation, table);
 	if (settings.channels.empty())
-		std::fprintf(stderr, "No channel is configured: all messages end as suppressed (inert). worker/pg_backfill.toml shows how to configure one.\n");
+		std::fprintf(stderr, "No channel is configured: serve ends all messages as suppressed (inert). worker/pg_backfill.toml shows how to configure one.\n");
 	return ExitCode::done;
 }
 

@@ -16,9 +16,11 @@ ExitCode serve(Invocation &invocation) {
 	const DriverSettings settings = read_driver_settings(invocation.configuration);
 	const auto http = read_http_settings(invocation.configuration);
 	Driver driver(invocation.target, settings);
-	Deliverer deliverer(invocation.target, invocation.configuration);
+	const DeliverySettings delivery = DeliverySettings::read(invocation.configuration);
+	Deliverer deliverer(invocation.target, delivery);
+	// One that returns ends the others.
 	std::vector<Service> services{{"driver", [&] { driver.serve(); }}};
-	if (deliverer.is_enabled())
+	if (delivery.enabled)
 		services.push_back({"delivery", [&] { deliverer.serve(); }});
 	std::optional<HttpServer> server;
 	if (http) {

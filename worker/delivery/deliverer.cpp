@@ -2,8 +2,8 @@
 
 #include <exception>
 #include <list>
-#include <set>
 #include <thread>
+#include <utility>
 
 #include "worker/connection.hpp"
 #include "worker/delivery/deadline.hpp"
@@ -18,11 +18,19 @@ namespace {
 
 constexpr std::chrono::milliseconds warn_every = std::chrono::minutes(1);
 
-// Channels and how many messages wait in each.
-std::vector<Row> pending(const std::string &target) {
+struct Waiting {
+	std::string channel;
+	long long pending; // may be none, where a claim has lapsed
+};
+
+// Channels in which something waits.
+std::vector<Waiting> waiting(const std::string &target) {
 	Connection connection(target);
 	require_same_version(connection);
-	return connection.query("SELECT channel, pending FROM backfill.channel_status WHERE pending > 0 OR lapsed > 0 ORDER BY channel");
+	std::vector<Waiting> found;
+	for (const Row &row : connection.query("SELECT channel, pending FROM backfill.channel_status WHERE pending > 0 OR lapsed > 0 ORDER BY channel"))
+		found.push_back({row.at(0).value(), std::stoll(row.at(1).value())});
+	return found;
 }
 
 void drain_channel(const std::string &target, const DeliverySettings &settings, const ChannelSettings &channel, DeliveryTally &tally) {
@@ -30,17 +38,19 @@ void drain_channel(const std::string &target, const DeliverySettings &settings, 
 	Sender(target, settings, channel, pace, tally).drain();
 }
 
+// Where that was not asked for it may be a configuration that was forgotten.
+void tell_inert(const std::vector<Waiting> &ended, bool asked_for) {
+	long long messages = 0;
+	for (const Waiting &found : ended)
+		messages += found.pending;
+	log::write(asked_for ? log::Level::info : log::Level::warning, "delivering_nothing",
+	           {{"messages", messages}, {"hint", "no channel is configured, so messages end as suppressed (inert) and are not sent"}});
+}
+
 } // namespace
 
-Deliverer::Deliverer(std::string target, Configuration &configuration)
-	: target_(std::move(target)), settings_(DeliverySettings::read(configuration)) {}
-
-std::vector<std::string> Deliverer::waiting_channels() {
-	std::vector<std::string> names;
-	for (const Row &row : pending(target_))
-		names.push_back(row.at(0).value_or(""));
-	return names;
-}
+Deliverer::Deliverer(std::string target, DeliverySettings settings)
+	: target_(std::move(target)), settings_(std::move(settings)) {}
 
 void Deliverer::serve() {
 	if (settings_.channels.empty()) {
@@ -67,22 +77,26 @@ void Deliverer::serve() {
 // Nobody else may be doing it, and then nobody would notice.
 void Deliverer::warn_of_channels() {
 	try {
-		for (const std::string &name : waiting_channels())
-			if (!settings_.channels.contains(name))
-				log::warning("channel_not_configured", {{"channel", name}, {"hint", "messages wait there; this worker has no [channel." + name + "]"}});
+		for (const Waiting &found : waiting(target_))
+			if (!settings_.channels.contains(found.channel))
+				log::warning("channel_not_configured", {{"channel", found.channel},
+				                                        {"hint", "messages wait there; this worker has no [channel." + found.channel + "]"}});
 	} catch (const std::exception &) {
 		// The senders say it.
 	}
 }
 
 void Deliverer::serve_inert() {
-	log::info("delivering_nothing", {{"reason", "no channel is configured, so all are inert"}});
 	std::string last;
+	bool told = false;
 	while (!stop::requested()) {
 		try {
-			for (const std::string &name : waiting_channels()) {
+			const std::vector<Waiting> ended = waiting(target_);
+			if (!std::exchange(told, true))
+				tell_inert(ended, settings_.inert);
+			for (const Waiting &found : ended) {
 				DeliveryTally tally;
-				const ChannelSettings channel = DeliverySettings::inert_channel(name);
+				const ChannelSettings channel = DeliverySettings::inert_channel(found.channel);
 				drain_channel(target_, settings_, channel, tally);
 			}
 			last.clear();
@@ -98,8 +112,8 @@ void Deliverer::serve_inert() {
 std::vector<Deliverer::Drained> Deliverer::drain() {
 	std::map<std::string, ChannelSettings> channels = settings_.channels;
 	if (channels.empty())
-		for (const std::string &name : waiting_channels())
-			channels.emplace(name, DeliverySettings::inert_channel(name));
+		for (const Waiting &found : waiting(target_))
+			channels.emplace(found.channel, DeliverySettings::inert_channel(found.channel));
 	std::vector<std::thread> threads;
 	std::list<DeliveryTally> tallies;
 	std::list<std::exception_ptr> failures;
@@ -117,17 +131,17 @@ std::vector<Deliverer::Drained> Deliverer::drain() {
 		if (failure)
 			std::rethrow_exception(failure);
 
-	std::map<std::string, long long> waiting;
-	for (const Row &row : pending(target_))
-		waiting[row.at(0).value_or("")] = std::stoll(row.at(1).value_or("0"));
+	std::map<std::string, long long> left;
+	for (const Waiting &found : waiting(target_))
+		left[found.channel] = found.pending;
 	std::vector<Drained> drained;
 	auto tally = tallies.begin();
 	for (const auto &[name, channel] : channels) {
-		drained.push_back({name, channel.kind, tally->sent, tally->inert, tally->failed, tally->given_back, tally->dead, tally->unknown, waiting[name]});
-		waiting.erase(name);
+		drained.push_back({name, channel.kind, tally->sent, tally->inert, tally->failed, tally->given_back, tally->dead, tally->unknown, left[name]});
+		left.erase(name);
 		++tally;
 	}
-	for (const auto &[name, count] : waiting)
+	for (const auto &[name, count] : left)
 		drained.push_back({name, "not configured", 0, 0, 0, 0, 0, 0, count});
 	return drained;
 }

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "worker/configuration.hpp"
 #include "worker/delivery/settings.hpp"
 
 namespace backfill::worker {
@@ -12,10 +11,8 @@ namespace backfill::worker {
 // is configured all are inert.
 class Deliverer {
 public:
-	// Throws ConfigurationError.
-	Deliverer(std::string target, Configuration &configuration);
+	Deliverer(std::string target, DeliverySettings settings);
 
-	bool is_enabled() const noexcept { return settings_.enabled; }
 	// Until the program is asked to stop: claims nothing new from then on, finishes what is in flight within
 	// shutdown_seconds, and gives the rest back.
 	void serve();
@@ -29,7 +26,6 @@ public:
 	std::vector<Drained> drain();
 
 private:
-	std::vector<std::string> waiting_channels();
 	void serve_inert();
 	void warn_of_channels();
 

@@ -120,7 +120,6 @@ DeliverySettings DeliverySettings::read(Configuration &configuration, bool inert
 		settings.channels.emplace(name, read_channel(name, section, templates.section(name), settings));
 	channels.finish();
 	templates.finish();
-	settings.inert = settings.inert || settings.channels.empty();
 	return settings;
 }
 

@@ -31,7 +31,7 @@ struct ChannelSettings {
 // [delivery], and the channels.
 struct DeliverySettings {
 	bool enabled = true;
-	bool inert = false; // all channels, or none is configured
+	bool inert = false; // all channels, and so it was said
 	std::string binding_file;
 	std::chrono::milliseconds poll{std::chrono::seconds{1}};
 	std::chrono::milliseconds rescan{std::chrono::seconds{5}};

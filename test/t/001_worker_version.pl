@@ -23,6 +23,8 @@ my $version = $node->safe_psql('postgres', q{SELECT extversion FROM pg_extension
 is($code, 0, 'same version');
 is($out, "program    $version\nextension  $version (database \"postgres\")\n", 'both versions are printed');
 is($err, '', 'nothing to complain about');
+is((worker('version', '-o', 'json', @there))[1], qq([\n{"program":"$version","extension":"$version","database":"postgres"}\n]\n), 'as JSON');
+is((worker('version', '-o', 'csv', @there))[1], "program,extension,database\r\n$version,$version,postgres\r\n", 'as CSV');
 
 {
 	local $ENV{PGHOST} = $node->host;

@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "worker/command/command.hpp"
+#include "worker/command/output.hpp"
 #include "worker/version.hpp"
 
 namespace backfill::worker {
@@ -10,8 +10,13 @@ namespace {
 ExitCode print_version(const Invocation &invocation) {
 	Connection connection(invocation.target);
 	const std::string extension = require_same_version(connection);
-	std::printf("program    %s\nextension  %s (database \"%s\")\n", own_version().c_str(), extension.c_str(),
-	            connection.database().c_str());
+	if (invocation.output == "table") {
+		std::printf("program    %s\nextension  %s (database \"%s\")\n", own_version().c_str(), extension.c_str(),
+		            connection.database().c_str());
+		return ExitCode::done;
+	}
+	constexpr unsigned text = 25;
+	print_table(invocation, {{"program", "extension", "database"}, {text, text, text}, {{own_version(), extension, connection.database()}}});
 	return ExitCode::done;
 }
 

@@ -96,6 +96,28 @@ ExitCode run(Invocation &invocation, const Options &options) {
 	return invocation.action();
 }
 
+// What can stand behind a command.
+std::string continuations(const CLI::App &command, const std::string &path) {
+	std::string names;
+	for (const CLI::App *const one : command.get_subcommands([](const CLI::App *) { return true; }))
+		names.append(names.empty() ? "" : ", ").append(one->get_name());
+	return names.empty() ? path + " --help says what it takes." : path + " has " + names + "; --help says more.";
+}
+
+// The parser names what is missing before it has looked at what is too much, which is often the same word misspelt.
+ExitCode refuse(const CLI::App &app, const CLI::ParseError &error) {
+	const std::vector<std::string> unknown = app.remaining(true);
+	if (unknown.empty() || dynamic_cast<const CLI::RequiredError *>(&error) == nullptr)
+		return app.exit(error) == 0 ? ExitCode::done : ExitCode::usage;
+	const CLI::App *command = &app;
+	std::string path = app.get_name();
+	while (!command->get_subcommands().empty()) {
+		command = command->get_subcommands().front();
+		path += " " + command->get_name();
+	}
+	return complain(ExitCode::usage, "\"" + unknown.front() + "\" is not known\nHINT:  " + continuations(*command, path));
+}
+
 ExitCode start(int argc, char **argv) {
 	CLI::App app("Drives the runs of pg_backfill, delivers their messages and shows what is going on.", "pg_backfill");
 	app.require_subcommand(1);
@@ -112,7 +134,7 @@ ExitCode start(int argc, char **argv) {
 		app.parse(argc, argv);
 		return run(invocation, options);
 	} catch (const CLI::ParseError &e) {
-		return app.exit(e) == 0 ? ExitCode::done : ExitCode::usage;
+		return refuse(app, e);
 	} catch (const ConfigurationError &e) {
 		return complain(ExitCode::usage, e.what());
 	} catch (const ConnectionError &e) {

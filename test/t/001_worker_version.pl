@@ -47,7 +47,20 @@ like($err, qr/^pg_backfill: connection to server/, 'no server: the reason');
 is((worker('version', '--dbname', $node->connstr('nowhere')))[0], 3, 'no such database: cannot connect');
 
 is((worker())[0], 2, 'no command: usage');
-is((worker('version', '--no-such-option'))[0], 2, 'unknown option: usage');
+for my $case (
+	[ ['stats'], 'stats', 'pg_backfill has serve, .*, status, .*; --help' ],
+	[ ['--foo'], '--foo', 'pg_backfill has serve, ' ],
+	[ [ 'channel', 'tst' ], 'tst', 'pg_backfill channel has list, test; --help' ],
+	[ [ 'outbox', 'requeue', '--foo' ], '--foo', 'pg_backfill outbox requeue --help' ])
+{
+	my ($arguments, $unknown, $hint) = @$case;
+	($code, $out, $err) = worker(@$arguments);
+	is($code, 2, "@$arguments: usage");
+	like($err, qr/^pg_backfill: "\Q$unknown\E" is not known\nHINT:  $hint/, "@$arguments: what is not known, and what there is");
+}
+($code, $out, $err) = worker('version', '--no-such-option');
+is($code, 2, 'unknown option: usage');
+like($err, qr/--no-such-option/, 'unknown option: which');
 ($code, $out, $err) = worker('--help');
 is($code, 0, 'help is not an error');
 like($out, qr/version .*Exit codes: 0 done/s, 'help names commands and exit codes');

@@ -158,6 +158,25 @@ configure("[channel.x]\nkind = 'slack'\nsecret_file = '/nowhere/secret'\n");
 is((worker('status', '-c', $config))[0], 0, 'who only looks needs no secret');
 is((worker('channel', 'list', '-c', $config))[0], 2, 'who is to send does');
 
+# A test of a channel that its configuration keeps from sending names the setting.
+for my $case (
+	[ "kind = 'webhook'\nurl = 'http://127.0.0.1:9/'\n", 'protocol_not_allowed', 'allow_plain' ],
+	[ "kind = 'webhook'\nurl = 'https://127.0.0.1:9/'\n", 'address_not_allowed', 'allow_private' ],
+	[ "kind = 'webhook'\n[channel.x.endpoint.a]\nurl = 'https://127.0.0.1:9/'\n", 'endpoint_not_configured', '--to' ],
+	[ "kind = 'file'\ndirectory = '$folder/absent'\n", 'file_no_directory', 'directory' ])
+{
+	my ($text, $reason, $setting) = @$case;
+	configure("[channel.x]\n$text");
+	($code, $out, $err) = worker('channel', 'test', 'x', '-c', $config);
+	is($code, 1, "$reason: nothing was sent");
+	like($out, qr/^x: .* by $reason: /, "$reason: the reason");
+	like($err, qr/^HINT:  In \[channel\.x\]: .*\Q$setting\E/, "$reason: the setting");
+}
+configure("[channel.x]\nkind = 'file'\ndirectory = '$folder'\n");
+($code, $out, $err) = worker('channel', 'test', 'x', '--to', 'file:../elsewhere', '-c', $config);
+is($code, 1, 'a recipient that is not one of the channel\'s');
+like($err, qr/^pg_backfill: x: the recipient is no path\nHINT: .*--to/, 'and what to do');
+
 # A page.
 my $page = $node->data_dir . '/page.html';
 is((worker('report', '--html', $page))[0], 0, 'report');

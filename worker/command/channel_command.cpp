@@ -62,6 +62,49 @@ const char *told(core::Attempt attempt) {
 	return "sent, and no answer came";
 }
 
+// What mends it, for reasons that are the configuration's or the command line's.
+constexpr std::pair<std::string_view, const char *> hints[] = {
+	{"protocol_not_allowed", "the URL is one without TLS, which allow_plain = true allows."},
+	{"address_not_allowed", "the address is not a public one, which allow_private = true allows."},
+	{"tls", "ca_file names who signed the receiver's certificate; allow_plain = true allows a receiver without TLS."},
+	{"host_key", "known_hosts, or host_key_sha256, has another key than the server."},
+	{"login_denied", "user, and secret_file, secret_env or private_key_file, say who this is."},
+	{"name_lookup", "url, or host, names a machine that is not known."},
+	{"connection_refused", "nobody listens where url, or host and port, says."},
+	{"timeout", "url, or host and port, may be wrong; timeout_seconds and connect_timeout_seconds say how long to wait."},
+	{"endpoint_not_configured", "--to webhook:NAME is for one that has an endpoint.NAME; url serves all others."},
+	{"recipient_not_configured", "--to slack:#NAME is for one that has a recipient.\"#NAME\"; secret_file or secret_env serves all others."},
+	{"recipient_invalid", "--to names the recipient, as in emit()."},
+	{"file_no_directory", "directory has to be there; it is not made, since a disk may not be mounted."},
+	{"file_not_permitted", "directory has to be writable for this user; a systemd unit has ReadWritePaths for it."},
+	{"sftp_not_permitted", "directory, on the server, has to be writable for user."},
+	{"http_401", "bearer.secret_file, or bearer.secret_env, names the token."},
+	{"http_403", "bearer.secret_file, or bearer.secret_env, names the token."},
+	{"http_404", "url is not the receiver's."},
+	{"slack_no_service", "secret_file, or secret_env, names the URL of a webhook that is no more."},
+	{"slack_invalid_token", "secret_file, or secret_env, names the URL of a webhook that is none."},
+};
+
+std::string hint_of(const ChannelSettings &channel, std::string_view reason) {
+	for (const auto &[known, hint] : hints)
+		if (known == reason)
+			return "HINT:  In [channel." + channel.name + "]: " + hint + "\n";
+	return "";
+}
+
+ExitCode send(const ChannelSettings &channel, Channel &way, const Message &message) {
+	const std::string what = way.describe(message);
+	if (channel.inert) {
+		std::printf("%s: inert, nothing was sent: %s\n", channel.name.c_str(), what.c_str());
+		return ExitCode::suppressed;
+	}
+	const Outcome outcome = way.send(message);
+	std::printf("%s: %s%s%s: %s, key %s\n", channel.name.c_str(), told(outcome.attempt), outcome.reason.empty() ? "" : " by ",
+	            outcome.reason.c_str(), what.c_str(), message.key.c_str());
+	std::fprintf(stderr, "%s", hint_of(channel, outcome.reason).c_str());
+	return outcome.attempt == core::Attempt::sent ? ExitCode::done : ExitCode::some_failed;
+}
+
 ExitCode test(Invocation &invocation, const std::string &name, const std::string &recipient) {
 	const DeliverySettings settings = DeliverySettings::read(invocation.configuration);
 	const auto found = settings.channels.find(name);
@@ -70,15 +113,12 @@ ExitCode test(Invocation &invocation, const std::string &name, const std::string
 	const ChannelSettings &channel = found->second;
 	const Message message = test_message(channel, recipient);
 	const std::unique_ptr<Channel> way = channel.open();
-	const std::string what = way->describe(message);
-	if (channel.inert) {
-		std::printf("%s: inert, nothing was sent: %s\n", name.c_str(), what.c_str());
-		return ExitCode::suppressed;
+	try {
+		return send(channel, *way, message);
+	} catch (const rule::TemplateFailed &failure) {
+		std::fprintf(stderr, "pg_backfill: %s: %s\n%s", name.c_str(), failure.what(), hint_of(channel, failure.reason()).c_str());
+		return ExitCode::some_failed;
 	}
-	const Outcome outcome = way->send(message);
-	std::printf("%s: %s%s%s: %s, key %s\n", name.c_str(), told(outcome.attempt), outcome.reason.empty() ? "" : " by ", outcome.reason.c_str(),
-	            what.c_str(), message.key.c_str());
-	return outcome.attempt == core::Attempt::sent ? ExitCode::done : ExitCode::some_failed;
 }
 
 } // namespace

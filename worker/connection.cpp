@@ -70,6 +70,13 @@ Result checked(pg_conn *handle, PGresult *raw) {
 
 } // namespace
 
+std::string explained(const std::exception &error) {
+	const std::string text = error.what();
+	const auto *const query = dynamic_cast<const QueryError *>(&error);
+	const bool refused = query != nullptr && query->is_refusal() && text.find("HINT:") == std::string::npos;
+	return text + (refused ? "\nHINT:  backfill_reader looks, backfill_operator runs, replays and decides, backfill_worker serves: have one of them granted." : "");
+}
+
 void Connection::Close::operator()(pg_conn *handle) const noexcept {
 	PQfinish(handle);
 }

@@ -22,10 +22,14 @@ class QueryError final : public std::runtime_error {
 public:
 	QueryError(const std::string &text, std::string state) : std::runtime_error(text), state_(std::move(state)) {}
 	const std::string &sqlstate() const noexcept { return state_; }
+	bool is_refusal() const noexcept { return state_ == "42501"; } // a right is lacking
 
 private:
 	std::string state_;
 };
+
+// What an error says to people. Where the server refuses a function or a table it does not say which right is lacking.
+std::string explained(const std::exception &error);
 
 using Value = std::optional<std::string>; // empty: SQL null
 using Row = std::vector<Value>;

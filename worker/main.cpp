@@ -48,12 +48,6 @@ ExitCode complain(ExitCode code, const std::string &message) {
 	return code;
 }
 
-// The server does not say what right is missing where it refuses a function or a table.
-std::string hint_of(const QueryError &error) {
-	const bool refused = error.sqlstate() == "42501" && std::string_view(error.what()).find("HINT:") == std::string_view::npos;
-	return refused ? "\nHINT:  backfill_reader looks, backfill_operator runs, replays and decides, backfill_worker serves: have one of them granted." : "";
-}
-
 // A name, a key or a time that was typed means nothing to the database.
 ExitCode code_of(const QueryError &error) {
 	constexpr const char *undefined_object = "42704";
@@ -140,7 +134,7 @@ ExitCode start(int argc, char **argv) {
 	} catch (const ConnectionError &e) {
 		return complain(ExitCode::cannot_connect, std::string(e.what()) + "\nHINT:  --dbname, or PGHOST, PGPORT, PGDATABASE and PGUSER, say where the database is.");
 	} catch (const QueryError &e) {
-		return complain(code_of(e), std::string(e.what()) + hint_of(e));
+		return complain(code_of(e), explained(e));
 	} catch (const VersionMismatch &e) {
 		return complain(ExitCode::version_mismatch, e.what());
 	} catch (const NotBound &e) {

@@ -32,6 +32,18 @@ sub notified
 }
 sub get { return HTTP::Tiny->new->get("http://127.0.0.1:$port$_[0]"); }
 
+# Until the server's log has it so many times.
+sub wait_for_server_log
+{
+	my ($server, $what, $times) = @_;
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if (() = slurp_file($server->logfile) =~ /$what/g) >= $times;
+		usleep(100_000);
+	}
+	die "the server's log does not have $what $times times";
+}
+
 # The metrics, once they have this.
 sub metrics_with
 {
@@ -90,6 +102,30 @@ $worker = serve($node, config => "[delivery]\nenabled = false\n");
 $worker->wait_for('worker_started');
 fresh($node, 10);
 is(settled($node, request($node)), 'succeeded', 'a worker that does not deliver drives');
+is($worker->stop, 0, 'and stops');
+
+# The wrong role: the log and who started it are told which it takes.
+$node->safe_psql('postgres', 'CREATE ROLE nobody_in_particular LOGIN');
+$worker = serve($node, target => $node->connstr('postgres') . ' user=nobody_in_particular');
+is($worker->wait >> 8, 1, 'a role that may not drive');
+my $refused = qr/permission denied for \w+ \w+\nHINT: .*backfill_worker serves/;
+like(($worker->events('service_failed'))[0]{error}, $refused, 'the log says what is lacking');
+like($worker->text('log'), qr/^pg_backfill: $refused/m, 'and so does the last word');
+
+# May drive and not deliver: said once, and it goes on as soon as it may.
+my $folder = PostgreSQL::Test::Utils::tempdir();
+PostgreSQL::Test::Utils::append_to_file("$folder/binding", $node->safe_psql('postgres', 'SELECT backfill.database_identity()') . "\n");
+$node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION backfill.claim_deliveries FROM backfill_worker');
+$worker = serve($node, config => "[delivery]\nbinding_file = '$folder/binding'\nrescan_seconds = 0.05\n[channel.disk]\nkind = 'file'\ndirectory = '$folder'\n");
+$worker->wait_for('delivery_interrupted');
+wait_for_server_log($node, qr/permission denied for function claim_deliveries/, 3);
+fresh($node, 10);
+is(settled($node, request($node)), 'succeeded', 'a worker that may not deliver drives');
+$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION backfill.claim_deliveries TO backfill_worker');
+$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'driver' AND state = 'idle' AND query LIKE '%claim_deliveries%'}) or die;
+my @interrupted = $worker->events('delivery_interrupted');
+is(scalar @interrupted, 1, 'it says once that it may not deliver');
+like($interrupted[0]{error}, $refused, 'and what is lacking');
 is($worker->stop, 0, 'and stops');
 
 # Every key of the sample is known, and every known key is in it.

@@ -79,8 +79,7 @@ Table load_body(Connection &connection, const Options &options, const std::strin
 	try {
 		return connection.table_of_bytes(load, body, {given(options.mobile), given(options.bureau), options.with_leads ? "true" : "false", file});
 	} catch (const QueryError &error) {
-		constexpr const char *insufficient_privilege = "42501";
-		if (error.sqlstate() == insufficient_privilege)
+		if (error.is_refusal())
 			throw NotPermitted(std::string(error.what()) + "\nHINT:  It takes GRANT SELECT, INSERT ON bt.credit_report, bt.lead TO " +
 			                   connection.value("SELECT pg_catalog.quote_ident(current_user)").value_or("") + ".");
 		throw;

@@ -102,7 +102,7 @@ void Deliverer::serve_inert() {
 			last.clear();
 		} catch (const std::exception &error) {
 			if (last != error.what())
-				log::error("delivery_interrupted", {{"error", error.what()}});
+				log::error("delivery_interrupted", {{"error", explained(error)}});
 			last = error.what();
 		}
 		deadline::wait(settings_.rescan);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "worker/delivery/deadline.hpp"
 #include "worker/failpoint.hpp"
@@ -49,10 +50,15 @@ void Sender::disconnect() {
 	connection_.reset();
 }
 
-void Sender::complain(const std::exception &error, milliseconds wait) const {
+// A right that is lacking stays so until somebody does something: to say it once is enough.
+void Sender::complain(const std::exception &error, milliseconds wait) {
+	const auto *const query = dynamic_cast<const QueryError *>(&error);
+	const bool is_refusal = query != nullptr && query->is_refusal();
+	if (is_refusal && std::exchange(told_of_refusal_, true))
+		return;
 	const bool is_bound = dynamic_cast<const NotBound *>(&error) == nullptr;
 	log::error(is_bound ? "delivery_interrupted" : "delivery_not_bound",
-	           {{"channel", channel_.name}, {"error", error.what()}, {"retry_ms", wait.count()}});
+	           {{"channel", channel_.name}, {"error", explained(error)}, {"retry_ms", wait.count()}});
 }
 
 void Sender::serve() {
@@ -61,6 +67,7 @@ void Sender::serve() {
 		try {
 			connect();
 			const Turn done = turn();
+			told_of_refusal_ = false;
 			backoff = std::min<milliseconds>(settings_.rescan, seconds(1));
 			if (done == Turn::empty)
 				deadline::wait(settings_.poll);

@@ -47,7 +47,7 @@ private:
 	void keep(Word word);
 	void say_kept();
 	void say_at_last();
-	void complain(const std::exception &error, std::chrono::milliseconds wait) const;
+	void complain(const std::exception &error, std::chrono::milliseconds wait);
 
 	std::string target_;
 	const DeliverySettings &settings_;
@@ -63,6 +63,7 @@ private:
 	std::chrono::milliseconds scanned_at_{0};
 	std::chrono::milliseconds not_now_{0};     // how long the channel may not be tried
 	bool go_on_ = true;                        // with the rest of the claim
+	bool told_of_refusal_ = false;             // since it went well last
 	long long low_ = 0;   // what was claimed last
 	long long tried_ = 0; // what was tried last while the channel was not trusted
 };

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <thread>
 
+#include "worker/connection.hpp"
 #include "worker/log.hpp"
 #include "worker/stop.hpp"
 
@@ -18,7 +19,7 @@ void run_services(const std::vector<Service> &services) {
 			try {
 				service.serve();
 			} catch (const std::exception &error) {
-				log::error("service_failed", {{"service", service.name}, {"error", error.what()}});
+				log::error("service_failed", {{"service", service.name}, {"error", explained(error)}});
 				const std::scoped_lock lock(mutex);
 				if (!first)
 					first = std::current_exception();

@@ -101,6 +101,11 @@ like((worker('outbox', 'show', '1', '-o', 'csv'))[1], qr/,dead,/, 'then none is 
 is((worker('outbox', 'requeue', '1', '--reason', 'after all'))[0], 0, 'outbox requeue');
 is($node->safe_psql('postgres', 'SELECT state FROM backfill.outbox'), 'pending', 'it waits again');
 is((worker('outbox'))[0], 2, 'outbox alone: usage');
+is((worker('outbox', 'requeue', '1', '--reason', 'now'))[0], 0, 'outbox requeue of what waits');
+like((worker('outbox', 'requeue', '--help'))[1], qr/dead, expired or suppressed, or now what waits/, 'as its help says');
+($code, $out, $err) = worker('outbox', 'resend', '1', '--reason', 'again');
+is($code, 1, 'what waits cannot be sent again');
+like($err, qr/HINT: .*backfill\.resolve_unknown.*\nHere: pg_backfill outbox requeue, resolve-sent or resolve-not-sent\.$/, 'the hint has the words of this program, too');
 
 # How things stand.
 like((worker('status', 'bt_leads'))[1], qr/^pipeline +bt_leads\n.*^last_state +succeeded\n.*^cron +no pg_cron\n/ms, 'status of one pipeline');

@@ -16,7 +16,7 @@ void abandon(Connection &connection) {
 	for (const Row &row : rows)
 		std::printf("message %s was in flight and is unknown now\n", row.at(0).value_or("").c_str());
 	if (!rows.empty())
-		std::printf("Find out what became of them, then decide: SELECT backfill.resolve_unknown(message_id, sent => true or false, 'reason').\n");
+		std::printf("Find out what became of them, then decide: pg_backfill outbox resolve-sent or resolve-not-sent, or backfill.resolve_unknown.\n");
 }
 
 ExitCode bind(Invocation &invocation, bool keep_claims) {

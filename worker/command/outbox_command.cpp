@@ -46,13 +46,28 @@ ExitCode show(const Invocation &invocation, const Options &options) {
 	return ExitCode::done;
 }
 
+// The server's hints name its functions.
+std::string commands_for(std::string_view hint) {
+	constexpr std::pair<const char *, const char *> commands[] = {
+		{"backfill.requeue", "requeue"}, {"backfill.resend", "resend"}, {"backfill.resolve_unknown", "resolve-sent or resolve-not-sent"}};
+	std::string names;
+	for (const auto &[function, command] : commands)
+		if (hint.find(function) != std::string_view::npos)
+			names.append(names.empty() ? "" : ", ").append(command);
+	return names.empty() ? "" : "\nHere: pg_backfill outbox " + names + ".";
+}
+
 // All or none: the ids stand in one command line.
 ExitCode decide(const Invocation &invocation, const Options &options, const std::string &what, const std::string &call) {
 	Connection connection = open_session(invocation);
-	connection.query("BEGIN");
-	for (const long long message : options.messages)
-		connection.query("SELECT " + call, {std::to_string(message), options.reason});
-	connection.query("COMMIT");
+	try {
+		connection.query("BEGIN");
+		for (const long long message : options.messages)
+			connection.query("SELECT " + call, {std::to_string(message), options.reason});
+		connection.query("COMMIT");
+	} catch (const QueryError &error) {
+		throw QueryError(error.what() + commands_for(error.what()), error.sqlstate());
+	}
 	std::printf("%s %zu message%s\n", what.c_str(), options.messages.size(), options.messages.size() == 1 ? "" : "s");
 	return ExitCode::done;
 }
@@ -86,7 +101,7 @@ void add_outbox(CLI::App &app, Invocation &invocation) {
 	showing->add_option("message", options->messages, "Message id")->required()->expected(1)->check(is_id());
 	showing->callback([&invocation, options] { invocation.action = [&invocation, options] { return show(invocation, *options); }; });
 	showing->footer("Example:\n  pg_backfill outbox show 17");
-	add_decision(*outbox, invocation, options, "requeue", "Send what is dead, expired or suppressed after all", "requeued",
+	add_decision(*outbox, invocation, options, "requeue", "Send after all what is dead, expired or suppressed, or now what waits for a retry", "requeued",
 	             "backfill.requeue($1, $2)");
 	add_decision(*outbox, invocation, options, "discard", "Give messages up: nothing sends them", "discarded", "backfill.discard($1, $2)");
 	add_decision(*outbox, invocation, options, "resolve-sent", "Unknown deliveries that did arrive", "resolved",

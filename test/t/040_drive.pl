@@ -50,12 +50,13 @@ is(settled($node, $run), 'succeeded', 'resumed to its end');
 work_is_done_once($node, $run, 500, 'paused and resumed');
 fresh($node, 500);
 $holder->query_safe('SELECT pg_advisory_lock(4711)');
-$node->safe_psql('postgres', 'UPDATE item SET held = (id = 250)');
+$node->safe_psql('postgres', 'UPDATE item SET held = true'); # so no batch is refused before the worker asks why
 $run = request($node);
-$node->poll_query_until('postgres', $in_flight);
+$node->poll_query_until('postgres', $in_flight =~ s/> 0/= 4/r);
 $node->safe_psql('postgres', "SELECT backfill.cancel_run($run)");
 $worker->wait_for('run_left', 2);
 is(run_row($node, $run, 'state'), 'cancelled', 'cancelled');
+is(($worker->events('run_stopping'))[-1]{why}, 'cancelled', 'and the log says so');
 
 # A replay lets a live run pass, and goes on after it.
 fresh($node, 500);

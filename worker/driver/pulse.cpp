@@ -27,6 +27,13 @@ const char *name_of(Stop why) noexcept {
 	return "";
 }
 
+// Somebody's word, where it is known.
+std::string reason_of(const SharedRun &shared) {
+	const std::string text = shared.text();
+	const bool is_wish = shared.why() == Stop::not_ours && (text == "paused" || text == "cancelled");
+	return is_wish ? text : name_of(shared.why());
+}
+
 } // namespace
 
 void Pulse::beat() noexcept {
@@ -112,7 +119,7 @@ void Pulse::watch_stop() {
 		return;
 	if (stopping_since_ == Clock::time_point{}) {
 		stopping_since_ = Clock::now();
-		log::info("run_stopping", {{"run", shared_.run().id}, {"pipeline", shared_.run().pipeline}, {"why", name_of(why)}});
+		log::info("run_stopping", {{"run", shared_.run().id}, {"pipeline", shared_.run().pipeline}, {"why", reason_of(shared_)}});
 		cancel_(why == Stop::not_ours);
 		cancelled_all_ = why == Stop::not_ours;
 	}

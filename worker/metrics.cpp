@@ -1,6 +1,5 @@
 #include "worker/metrics.hpp"
 
-#include <map>
 #include <mutex>
 #include <stdexcept>
 
@@ -21,12 +20,13 @@ constexpr Declaration declarations[] = {
 	{"pg_backfill_channel_paused", "gauge", "1 while a channel's provider is taken for down and only tried now and then."},
 	{"pg_backfill_runs_total", "counter", "Runs this worker ended, by pipeline and state."},
 	{"pg_backfill_items_total", "counter", "Items this worker took through a run, by pipeline and result."},
+	{"pg_backfill_outbox_messages", "gauge", "Messages that are not done with, by channel and state: pending, claimed, unknown (for a person) or dead."},
 	{"pg_backfill_database_up", "gauge", "1 while the worker reaches its database."},
 };
 
 struct Registry {
 	std::mutex mutex;
-	std::map<std::string_view, std::map<std::string, double, std::less<>>> values; // by declared name, then by labels
+	std::map<std::string_view, Values> values; // by declared name
 };
 
 Registry &registry() {
@@ -53,6 +53,12 @@ void set(std::string_view name, std::string_view labels, double value) {
 	Registry &own = registry();
 	const std::scoped_lock lock(own.mutex);
 	own.values[declared(name)][std::string(labels)] = value;
+}
+
+void replace(std::string_view name, Values values) {
+	Registry &own = registry();
+	const std::scoped_lock lock(own.mutex);
+	own.values[declared(name)] = std::move(values);
 }
 
 std::string exposition() {

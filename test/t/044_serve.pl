@@ -97,6 +97,23 @@ like($err, qr/cannot listen at 127\.0\.0\.1:$port\nHINT: /, 'a port that is take
 is($worker->stop, 0, 'it stops');
 like(notified(qr/STOPPING=1/), qr/STOPPING=1/, 'and systemd is told');
 
+# What waits in the database, which nobody need deliver: a channel that this worker has not, and one that is not bound.
+$node->safe_psql('postgres', q{
+	CREATE TABLE told (id bigint PRIMARY KEY);
+	SELECT backfill.create_pipeline('teller', 'SELECT id, arrived_at FROM item WHERE arrived_at >= $1 AND arrived_at < $2');
+	SELECT backfill.add_step('teller', 'tell', 'SELECT EXISTS (SELECT FROM told t WHERE t.id = $1)',
+		$$ WITH made AS (INSERT INTO told VALUES ($1)) SELECT backfill.emit(CASE WHEN $1 < 3 THEN 'slack:#' ELSE 'file:' END || $1, 'made', '{}') $$)});
+fresh($node, 4);
+$node->safe_psql('postgres', q{CALL backfill.run('teller')});
+$node->safe_psql('postgres', q{SELECT backfill.discard(message_id, 'not wanted') FROM backfill.message WHERE recipient = 'slack:#1'});
+$worker = serve($node, config => "[http]\nlisten = '127.0.0.1:$port'\n[delivery]\nbinding_file = '/nowhere/binding'\n[channel.file]\nkind = 'file'\ndirectory = '/nowhere'\n");
+$metrics = metrics_with(qr/^pg_backfill_outbox_messages\{/m);
+like($metrics, qr/^pg_backfill_outbox_messages\{channel="$_->[0]",state="$_->[1]"\} $_->[2]$/m, "messages of $_->[0], $_->[1]")
+	for [ 'slack', 'pending', 1 ], [ 'slack', 'dead', 1 ], [ 'file', 'pending', 2 ], [ 'file', 'unknown', 0 ];
+like($metrics, qr/^# HELP pg_backfill_outbox_messages .*\n# TYPE pg_backfill_outbox_messages gauge$/m, 'and what that is');
+is($worker->stop, 0, 'and stops');
+$node->safe_psql('postgres', q{SELECT backfill.drop_pipeline('teller')});
+
 # Without deliveries it goes on.
 $worker = serve($node, config => "[delivery]\nenabled = false\n");
 $worker->wait_for('worker_started');

@@ -9,6 +9,7 @@
 #include "worker/delivery/deadline.hpp"
 #include "worker/delivery/sender.hpp"
 #include "worker/log.hpp"
+#include "worker/metrics.hpp"
 #include "worker/stop.hpp"
 #include "worker/version.hpp"
 
@@ -23,13 +24,26 @@ struct Waiting {
 	long long pending; // may be none, where a claim has lapsed
 };
 
-// Channels in which something waits.
+// A row of channel, pending, claimed, unknown, dead.
+void measure(const Row &row, metrics::Values &messages) {
+	constexpr const char *states[] = {"pending", "claimed", "unknown", "dead"};
+	std::size_t column = 1;
+	for (const char *const state : states)
+		messages["channel=\"" + row.at(0).value() + "\",state=\"" + state + "\""] = std::stod(row.at(column++).value());
+}
+
+// Channels in which something waits. Whoever measures learns of all that the database has.
 std::vector<Waiting> waiting(const std::string &target) {
 	Connection connection(target);
 	require_same_version(connection);
 	std::vector<Waiting> found;
-	for (const Row &row : connection.query("SELECT channel, pending FROM backfill.channel_status WHERE pending > 0 OR lapsed > 0 ORDER BY channel"))
-		found.push_back({row.at(0).value(), std::stoll(row.at(1).value())});
+	metrics::Values messages;
+	for (const Row &row : connection.query("SELECT channel, pending, claimed, unknown, dead, pending > 0 OR lapsed > 0 FROM backfill.channel_status ORDER BY channel")) {
+		measure(row, messages);
+		if (row.at(5) == "t")
+			found.push_back({row.at(0).value(), std::stoll(row.at(1).value())});
+	}
+	metrics::replace("pg_backfill_outbox_messages", std::move(messages));
 	return found;
 }
 

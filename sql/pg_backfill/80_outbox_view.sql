@@ -43,4 +43,4 @@ CREATE VIEW backfill.run_emission AS
 	SELECT e.run_id, m.channel, m.message_type, e.state, e.reason::text AS reason, pg_catalog.count(*) AS messages
 	FROM backfill.emission e JOIN backfill.message m USING (message_id)
 	GROUP BY e.run_id, m.channel, m.message_type, e.state, e.reason;
-COMMENT ON VIEW backfill.run_emission IS 'what each run told: messages by channel, type, state after the decision and reason (pending/new: to be sent; sent: was already)';
+COMMENT ON VIEW backfill.run_emission IS 'what each run told: messages by channel, type, state after the decision and reason as decided then (pending/new: to be sent; sent: was already); what has become of it is in outbox';

@@ -42,6 +42,29 @@ AS $$
 $$;
 COMMENT ON FUNCTION backfill._narrate_decisions(backfill.run, backfill.pipeline) IS 'what a run changed or failed, in the order it was decided';
 
+-- What has become of a run's messages, where it is not what was decided then. They are looked up one by one, so of a run
+-- that told more than ten thousand nothing is said.
+CREATE FUNCTION backfill._told_since(run_id bigint) RETURNS TABLE (channel text, message_type text, state text, reason text, now text)
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH told AS MATERIALIZED (
+		SELECT e.message_id, e.state, e.reason::text FROM backfill.emission e WHERE e.run_id = _told_since.run_id LIMIT 10001
+	), fate AS (
+		SELECT o.channel, o.message_type, t.state, t.reason, o.state AS present,
+			CASE WHEN o.state = 'pending' THEN 'waiting' WHEN o.state = 'claimed' THEN 'being sent' WHEN o.state IN ('sent', 'expired') THEN o.state
+				WHEN o.reason = 'discarded' THEN o.reason ELSE o.state || coalesce(format(' (%s)', o.reason), '') END AS word,
+			count(*) AS messages
+		FROM told t JOIN backfill.outbox o USING (message_id)
+		WHERE (SELECT count(*) FROM told) <= 10000
+		GROUP BY 1, 2, 3, 4, 5, 6
+	)
+	SELECT f.channel, f.message_type, f.state, f.reason,
+		CASE WHEN bool_or(f.present <> f.state) THEN string_agg(format('%s %s', f.messages, f.word), ', ' ORDER BY f.messages DESC, f.word) END
+	FROM fate f GROUP BY 1, 2, 3, 4
+$$;
+COMMENT ON FUNCTION backfill._told_since(bigint) IS
+	'what has become of the messages of a run, by channel, type and what was decided then; now is null where they are as they were, and no row where they are too many to look at';
+
 -- How it ended, what was counted, what was told and what was unusual.
 CREATE FUNCTION backfill._narrate_end(r backfill.run, p backfill.pipeline) RETURNS TABLE (at timestamptz, line text)
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
@@ -63,11 +86,12 @@ BEGIN
 		SELECT 2, 1, backfill._tally_line(r.run_id) WHERE r.started_at IS NOT NULL
 		UNION ALL
 		SELECT 3, row_number() OVER (ORDER BY e.channel, e.message_type, e.state, e.reason), format('told by %s: %s %s, %s', e.channel, e.messages, e.message_type,
-			CASE WHEN e.state = 'pending' AND e.reason IN ('new', 'opted_in') THEN 'to be sent'
+			CASE WHEN e.state = 'pending' AND e.reason IN ('new', 'opted_in') THEN
+					CASE WHEN s.channel IS NOT NULL AND s.now IS NULL THEN 'to be sent' ELSE format('which %s to be sent', CASE e.messages WHEN 1 THEN 'was' ELSE 'were' END) END
 				WHEN e.state = 'suppressed' THEN format('kept back (%s)', e.reason)
-				ELSE concat_ws(', ', 'which ' || CASE e.state WHEN 'pending' THEN 'waited already' ELSE 'was ' || e.state || ' already' END,
-					CASE WHEN e.reason <> 'unchanged' THEN e.reason END) END)
-		FROM backfill.run_emission e WHERE e.run_id = r.run_id
+				ELSE concat_ws(', ', 'which ' || CASE e.state WHEN 'pending' THEN 'waited already' ELSE CASE e.messages WHEN 1 THEN 'was ' ELSE 'were ' END || e.state || ' already' END,
+					CASE WHEN e.reason <> 'unchanged' THEN e.reason END) END || coalesce('; now ' || s.now, ''))
+		FROM backfill.run_emission e LEFT JOIN backfill._told_since(r.run_id) s USING (channel, message_type, state, reason) WHERE e.run_id = r.run_id
 		UNION ALL
 		SELECT 4, a.alarm_id, format('alarm: %s', backfill._alarm_text(a.kind, a.subject, a.evidence)) FROM backfill.alarm a WHERE a.pipeline_id = r.pipeline_id AND a.opened_by_run = r.run_id
 		UNION ALL
@@ -99,4 +123,4 @@ BEGIN
 	RETURN QUERY SELECT * FROM backfill._narrate_end(r, p);
 END $$;
 COMMENT ON FUNCTION backfill.narration(bigint) IS
-	'the story of a run: why, over what, what it changed or failed item by item, counts by step, tally, what it told, what was unusual, how it ended; what errors say only for operators and the owner';
+	'the story of a run: why, over what, what it changed or failed item by item, counts by step, tally, what it told and what has become of it, what was unusual, how it ended; what errors say only for operators and the owner';

@@ -86,12 +86,61 @@ SELECT line FROM backfill.narration(:run_id) WHERE line !~ ' item=';
 SELECT at_time('2027-03-01 04:00+05:30');
 SELECT what, purged FROM backfill.purge('story');
 SELECT line FROM backfill.narration(:run_id);
+-- What has become of what was to be sent.
+SELECT backfill.create_pipeline('fates', 'SELECT id, arrived_at FROM lead WHERE arrived_at >= $1 AND arrived_at < $2');
+SELECT backfill.add_step('fates', 'tell', 'SELECT EXISTS (SELECT FROM backfill.message m WHERE m.pipeline = ''fates'' AND m.item = $1::text)',
+	'SELECT backfill.emit(''email:fate'' || $1 || ''@example.com'', ''fate'', ''{}'')');
+INSERT INTO lead SELECT n, '2027-03-02 12:00+00' FROM generate_series(201, 208) n;
+SELECT at_time('2027-03-02 18:00+00');
+CALL backfill.run('fates') \gset
+CREATE VIEW told AS SELECT n.line FROM (SELECT max(r.run_id) AS run_id FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id) WHERE p.name = 'fates' AND r.changed > 0) l, backfill.narration(l.run_id) n WHERE n.line LIKE 'told by %';
+SELECT * FROM told;
+CREATE FUNCTION settle() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	claim record;
+BEGIN
+	FOR claim IN SELECT *, substring(recipient FROM '\d+')::integer AS n FROM backfill.claim_deliveries('smtp') WHERE pipeline = 'fates' LOOP
+		IF claim.n IN (201, 202) THEN
+			PERFORM backfill.mark_sent(ARRAY[claim.message_id], claim.token);
+		ELSIF claim.n = 203 THEN
+			PERFORM backfill.mark_inert(ARRAY[claim.message_id], claim.token);
+		ELSIF claim.n = 204 THEN
+			PERFORM backfill.mark_unknown(ARRAY[claim.message_id], claim.token, 'timeout');
+		ELSIF claim.n IN (205, 206) THEN
+			PERFORM backfill.mark_failed(ARRAY[claim.message_id], claim.token, 'refused', permanent => true);
+		ELSIF claim.n = 207 THEN
+			PERFORM backfill.release(ARRAY[claim.message_id], claim.token, claim.lease_until);
+		END IF;
+	END LOOP;
+	PERFORM backfill.discard(m.message_id, 'wrong address') FROM backfill.message m WHERE m.recipient LIKE 'email:fate206@%';
+END $$;
+SELECT settle();
+SELECT * FROM told;
+-- Silent, and to be sent since at a person's word.
+SELECT count(*) FROM backfill.replay('fates', '2027-03-01', '2027-03-02');
+INSERT INTO lead SELECT n, '2027-03-01 12:00+00' FROM generate_series(211, 213) n;
+CALL backfill.run_requested('fates') \gset
+SELECT * FROM told;
+SELECT backfill.requeue(m.message_id, 'he asked for it') FROM backfill.message m WHERE m.recipient LIKE 'email:fate211@%';
+SELECT * FROM told;
+-- One by one they are looked up, so not where they are many.
+BEGIN;
+INSERT INTO backfill.run (run_id, pipeline_id, mode, state, window_from, window_to, scan_from, scan_to, run_time, requested_by, requested_at, started_at, finished_at)
+SELECT 2900 + n, p.pipeline_id, 'live', 'succeeded', d, d + interval '1 day', d, d, d, 'x', d, d, d FROM backfill.pipeline p, (VALUES (timestamptz '2027-03-01')) t (d), generate_series(1, 2) n WHERE p.name = 'fates';
+INSERT INTO backfill.message (pipeline, recipient, window_from, window_to, message_type, receiver_key, deliver_until, channel, payload, content_hash, run_id, created_at)
+SELECT 'fates', 'email:x' || n || '@example.com', '2027-03-01', '2027-03-02', 'many', gen_random_uuid(), now(), 'smtp', '{}', '', 2901, now() FROM generate_series(1, 10001) n;
+INSERT INTO backfill.delivery (message_id, at, state, attempt) SELECT m.message_id, now(), 'sent', 1 FROM backfill.message m WHERE m.message_type = 'many';
+INSERT INTO backfill.emission SELECT 2901, m.message_id, 'pending', 'new' FROM backfill.message m WHERE m.message_type = 'many';
+INSERT INTO backfill.emission SELECT 2902, e.message_id, 'pending', 'new' FROM backfill.emission e WHERE e.run_id = 2901 ORDER BY e.message_id LIMIT 10000;
+SELECT line FROM backfill.narration(2901) WHERE line LIKE 'told by %';
+SELECT line FROM backfill.narration(2902) WHERE line LIKE 'told by %';
+ROLLBACK;
 SELECT * FROM backfill.narration(0);
 SELECT * FROM backfill.check_invariants();
 
 RESET backfill.test_clock_seconds;
 RESET backfill.narrate;
-SELECT backfill.drop_pipeline('story');
+SELECT backfill.drop_pipeline('story'), backfill.drop_pipeline('fates');
 DELETE FROM backfill.retention;
 TRUNCATE backfill.emission, backfill.superseded, backfill.intervention, backfill.undelivered, backfill.delivery, backfill.message RESTART IDENTITY;
 DROP SCHEMA story CASCADE;

@@ -209,7 +209,7 @@ BEGIN
 	IF latest IS NULL OR latest < due.window_from THEN
 		SELECT d.window_from, d.due_at INTO due FROM backfill._due_slot(p, moment) d;
 	END IF;
-	SELECT j.last_tick INTO ticked FROM backfill._cron_job(p.name) j WHERE j.state = 'scheduled' AND j.last_tick <= moment - backfill._tick_patience(p.slot);
+	SELECT j.last_tick INTO ticked FROM backfill._cron_job(p.name) j WHERE j.state LIKE 'scheduled%' AND j.last_tick <= moment - backfill._tick_patience(p.slot);
 	is_known := due.window_from IS NOT NULL OR ticked IS NOT NULL;
 	IF due.window_from > latest OR (due.window_from IS NOT NULL AND latest IS NULL) THEN
 		NULL;

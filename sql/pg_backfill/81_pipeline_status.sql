@@ -2,39 +2,41 @@
 -- How each pipeline stands, in one row. pg_cron may be in this database, in another or nowhere, so it is looked for when
 -- somebody looks.
 
-CREATE FUNCTION backfill._next_tick(schedule text, after timestamp) RETURNS timestamp
-	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pg_backfill__next_tick';
-COMMENT ON FUNCTION backfill._next_tick(text, timestamp) IS 'when a cron schedule ticks next, on the clock that pg_cron reads it by; null: never, or not by the calendar';
+-- The latest of its ticks are looked at only, since nobody purges what pg_cron keeps of them.
+CREATE FUNCTION backfill._last_tick(jobs bigint[], OUT at timestamptz, OUT status text)
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE 'SELECT d.start_time, d.status FROM (SELECT r.* FROM cron.job_run_details r ORDER BY r.runid DESC LIMIT 1000) d WHERE d.jobid = ANY ($1) ORDER BY d.runid DESC LIMIT 1'
+		INTO at, status USING jobs;
+END $$;
+COMMENT ON FUNCTION backfill._last_tick(bigint[]) IS 'when pg_cron last began one of some jobs, and how it ended; for callers who have seen that pg_cron is here';
 
 CREATE FUNCTION backfill._cron_job(pipeline text, OUT state text, OUT schedule text, OUT next_tick timestamptz, OUT last_tick timestamptz, OUT last_tick_status text)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	-- Up to 1.5 it reads schedules in GMT, and has no such setting.
-	zone CONSTANT text := coalesce(nullif(current_setting('cron.timezone', true), ''), 'GMT');
 	home CONSTANT text := current_setting('cron.database_name', true);
-	job record;
+	jobs record;
 BEGIN
 	IF NOT backfill._cron_is_here() THEN
 		state := CASE WHEN home IS NULL THEN 'no pg_cron' WHEN home <> current_database() THEN format('pg_cron is in database %s', home) ELSE 'pg_cron is not created' END;
 		RETURN;
 	END IF;
-	EXECUTE 'SELECT j.jobid, j.schedule, j.active FROM cron.job j WHERE j.database = current_database() AND j.command ~ $1 ORDER BY j.active DESC, j.jobid LIMIT 1'
-		INTO job USING format('\mbackfill\.(run|request_run|run_requested)\s*\(\s*(pipeline\s*=>\s*)?''%s''', pipeline);
-	IF job.jobid IS NULL THEN
-		state := 'not scheduled';
-		RETURN;
+	-- Those that are switched off count where no other is.
+	SELECT count(*) AS count, bool_or(j.active) AS active, string_agg(j.schedule, '; ' ORDER BY j.jobid) AS schedule, array_agg(j.jobid) AS ids,
+		string_agg(format('%s of %s', j.jobid, j.username), ', ' ORDER BY j.jobid) AS whose, min(backfill._next_tick(j.schedule)) FILTER (WHERE j.active) AS next_tick
+	INTO jobs
+	FROM (SELECT q.*, rank() OVER (ORDER BY q.active DESC) AS n FROM backfill._cron_jobs(pipeline) q) j WHERE j.n = 1;
+	state := CASE WHEN jobs.count = 0 THEN 'not scheduled' WHEN NOT jobs.active THEN 'switched off' WHEN jobs.count = 1 THEN 'scheduled'
+		ELSE format('scheduled by %s jobs: %s', jobs.count, jobs.whose) END;
+	schedule := jobs.schedule;
+	next_tick := jobs.next_tick;
+	IF jobs.count > 0 THEN
+		SELECT t.at, t.status INTO last_tick, last_tick_status FROM backfill._last_tick(jobs.ids) t;
 	END IF;
-	schedule := job.schedule;
-	state := CASE WHEN job.active THEN 'scheduled' ELSE 'switched off' END;
-	IF job.active THEN
-		next_tick := backfill._next_tick(job.schedule, backfill._clock() AT TIME ZONE zone) AT TIME ZONE zone;
-	END IF;
-	-- Nobody purges what pg_cron keeps of its ticks: only the latest are looked at.
-	EXECUTE 'SELECT d.start_time, d.status FROM (SELECT r.* FROM cron.job_run_details r ORDER BY r.runid DESC LIMIT 1000) d WHERE d.jobid = $1 ORDER BY d.runid DESC LIMIT 1'
-		INTO last_tick, last_tick_status USING job.jobid;
 END $$;
-COMMENT ON FUNCTION backfill._cron_job(text) IS 'the pg_cron job of this database that runs a pipeline or asks for its runs, if there is one that can be seen';
+COMMENT ON FUNCTION backfill._cron_job(text) IS 'the pg_cron job of this database that runs a pipeline or asks for its runs, or all of them, if there is one that can be seen';
 
 CREATE VIEW backfill.pipeline_status AS
 	SELECT p.name AS pipeline, p.owner, p.enabled,
@@ -70,7 +72,7 @@ COMMENT ON COLUMN backfill.pipeline_status.last_run IS 'the last live run that h
 COMMENT ON COLUMN backfill.pipeline_status.last_change IS 'the last live run that changed something';
 COMMENT ON COLUMN backfill.pipeline_status.watermark_lag IS 'how long ago the next live run would start to scan; it always scans its lookback at least';
 COMMENT ON COLUMN backfill.pipeline_status.held_by IS 'what kept the watermark back at the last live run';
-COMMENT ON COLUMN backfill.pipeline_status.cron IS 'scheduled, switched off or not scheduled by pg_cron; or where that is, if it is not in this database';
-COMMENT ON COLUMN backfill.pipeline_status.next_tick IS 'of pg_cron; null where there is none, or its schedule does not go by the calendar';
+COMMENT ON COLUMN backfill.pipeline_status.cron IS 'scheduled, switched off or not scheduled by pg_cron; by which jobs, if there are several; or where that is, if it is not in this database';
+COMMENT ON COLUMN backfill.pipeline_status.next_tick IS 'of pg_cron, which reads schedules in its own time zone; null where there is none, or its schedule does not go by the calendar';
 COMMENT ON COLUMN backfill.pipeline_status.waiting IS 'messages that wait or are being sent';
 COMMENT ON COLUMN backfill.pipeline_status.dead IS 'messages that were refused or exhausted their attempts, and that nobody has discarded';

@@ -41,6 +41,7 @@ BEGIN
 		backfill.check_health(text), backfill.set_alarm(text, text, boolean, double precision), backfill.accept_alarm(bigint, text),
 		backfill.set_retention(text, interval, interval), backfill.purge(text, integer),
 		backfill._next_requested(text), backfill.prove(text, integer), backfill.explain_item(text, text), backfill.schedule(text, text), backfill.unschedule(text), backfill._check_schedule(text), backfill._cron_database(),
+		backfill._cron_jobs(text), backfill._cron_job_name(text), backfill._cron_syntax(), backfill._tick_text(text, text), backfill._refuse_second_job(text), backfill._ask_cron(text),
 		backfill.emit(text, text, jsonb, text, text), backfill.emit(text, text, jsonb, anyelement, text), backfill.count(text, text, numeric),
 		backfill.requeue(bigint, text), backfill.discard(bigint, text), backfill.resolve_unknown(bigint, boolean, text), backfill.resend(bigint, text, boolean),
 		backfill.publish(regclass, text), backfill._publish(regclass, text, text),

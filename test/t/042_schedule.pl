@@ -35,20 +35,48 @@ $node->safe_psql('postgres', 'CREATE EXTENSION pg_cron');
 
 # In its own database; as an operator, who needs a right of pg_cron's.
 ($out, $err) = psql('postgres', q{SELECT backfill.schedule('bt_leads', '0 6 * * *')}, 'operator');
-like($err, qr/ERROR:  permission denied for schema cron\nHINT:  Run GRANT USAGE ON SCHEMA cron TO operator as a superuser/, 'what right is missing');
+my $lacks = qr/ERROR:  permission denied for schema cron\nHINT:  Run GRANT USAGE ON SCHEMA cron TO operator as a superuser/;
+like($err, $lacks, 'what right is missing');
+like((psql('postgres', q{SELECT backfill.unschedule('bt_leads')}, 'operator'))[1], $lacks, 'also for taking it back');
 $node->safe_psql('postgres', 'GRANT USAGE ON SCHEMA cron TO operator');
 ($out, $err) = psql('postgres', q{SELECT backfill.schedule('bt_leads', '0 6 * * *'); SELECT backfill.schedule('bt_leads', '* * * * *')}, 'operator');
-is($err, '', 'an operator schedules');
+like($err, qr/NOTICE:  pipeline "bt_leads" is scheduled now, by job 1 of role operator\nDETAIL:  pg_cron reads 0 6 \* \* \* in GMT, and ticks next at \d{4}-\d\d-\d\d 11:30 Asia\/Kolkata\.\n/, 'an operator schedules, and is told what that means');
+unlike($err, qr/ERROR/, 'and changes it');
 is($node->safe_psql('postgres', 'SELECT jobname, schedule, command, username, database FROM cron.job'),
 	q{backfill: bt_leads|* * * * *|SELECT backfill.request_run('bt_leads')|operator|postgres}, 'one job, whose schedule was changed, and that only asks');
-like((psql('postgres', q{SELECT backfill.schedule('bt_leads', 'at dawn')}, 'operator'))[1], qr/invalid schedule/, 'a schedule that pg_cron does not read');
+like((psql('postgres', q{SELECT backfill.schedule('bt_leads', 'at dawn')}, 'operator'))[1], qr/ERROR:  invalid schedule: at dawn\nHINT:  Give minute, hour, day of the month/, 'a schedule that pg_cron does not read');
 like((psql('postgres', q{SELECT backfill.schedule('no_leads', '* * * * *')}, 'operator'))[1], qr/pipeline "no_leads" does not exist/, 'a pipeline that is not there');
 like((psql('postgres', q{SELECT backfill.schedule('bt_leads', '* * * * *')}, 'driver'))[1], qr/permission denied for function schedule/, 'not everybody schedules');
+
+# A job's name belongs to its role: another one's is not made beside it.
+$node->safe_psql('postgres', q{CREATE ROLE colleague LOGIN IN ROLE backfill_operator; GRANT USAGE ON SCHEMA cron TO colleague});
+($out, $err) = psql('postgres', q{SELECT backfill.schedule('bt_leads', '0 7 * * *')}, 'colleague');
+like($err, qr/ERROR:  pipeline "bt_leads" is scheduled already, by job 1 of role operator\nHINT:  .*as operator or as a superuser: SELECT cron\.unschedule\(1\)\./, 'somebody else has scheduled it');
+($out, $err) = psql('postgres', q{SELECT backfill.unschedule('bt_leads') IS NULL}, 'colleague');
+is($out, 't', 'and only he ends it');
+like($err, qr/NOTICE:  pipeline "bt_leads" was not scheduled by role colleague, and still is by others\nHINT:  .* can end job 1 of role operator: SELECT cron\.unschedule\(1\)\./, 'or who may');
+is($node->safe_psql('postgres', q{SELECT cron FROM backfill.pipeline_status}), 'scheduled', 'one job');
+my $second = $node->safe_psql('postgres', q{SELECT cron.schedule('mine', '0 5 * * *', $$CALL backfill.run('bt_leads')$$)}, extra_params => [ '-U', 'colleague' ]);
+is($node->safe_psql('postgres', q{SELECT cron, schedule FROM backfill.pipeline_status}), "scheduled by 2 jobs: 1 of operator, $second of colleague|* * * * *; 0 5 * * *", 'two jobs are seen');
+is($node->safe_psql('postgres', "SELECT cron.unschedule($second)"), 't', 'a superuser ends any');
+
+# What there is not cannot be ended, but what a dropped pipeline has left can.
+($out, $err) = psql('postgres', q{SELECT backfill.unschedule('no_leads')}, 'operator');
+like($err, qr/ERROR:  pipeline "no_leads" does not exist/, 'no such pipeline');
+$node->safe_psql('postgres', q{SELECT backfill.create_pipeline('gone', 'SELECT 1::bigint, now() WHERE $1 < $2')});
+($out, $err) = psql('postgres', q{SELECT backfill.unschedule('gone') IS NULL}, 'operator');
+is($out, 't', 'one that was never scheduled');
+like($err, qr/NOTICE:  pipeline "gone" was not scheduled/, 'is not said to be ended');
+psql('postgres', q{SELECT backfill.schedule('gone', '@daily')}, 'operator');
+$node->safe_psql('postgres', q{SELECT backfill.drop_pipeline('gone')});
+is((psql('postgres', q{SELECT backfill.unschedule('gone')}, 'operator'))[0], q{SELECT cron.unschedule('backfill: gone')}, 'what is left of one that was dropped');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM cron.job}), '1', 'is ended');
 
 # In another database of the cluster it says exactly what to run, and that is right.
 ($out, $err) = psql('other', q{SELECT backfill.schedule('bt_leads', '0 6 * * *')});
 is($out, q{SELECT cron.schedule_in_database('backfill: bt_leads (other)', '0 6 * * *', 'SELECT backfill.request_run(''bt_leads'')', 'other')}, 'the statement');
-like($err, qr/NOTICE:  pg_cron lives in database "postgres"; run this there: SELECT/, 'and where to run it');
+like($err, qr/NOTICE:  pg_cron lives in database "postgres"; run this there: SELECT.*\nHINT:  pg_cron reads 0 6 \* \* \* in GMT, and ticks next at \d{4}-\d\d-\d\d 11:30 Asia\/Kolkata\./, 'and where to run it');
+like((psql('other', q{SELECT backfill.unschedule('no_leads')}))[1], qr/pipeline "no_leads" does not exist/, 'no such pipeline there');
 $node->safe_psql('postgres', $out);
 is($node->safe_psql('postgres', q{SELECT database FROM cron.job WHERE jobname = 'backfill: bt_leads (other)'}), 'other', 'it is right');
 ($out) = psql('other', q{SELECT backfill.unschedule('bt_leads')});
@@ -101,7 +129,7 @@ like($metrics, $both, 'it counts both runs');
 like($metrics, qr/^pg_backfill_deliveries_total\{channel="slack",status="sent"\} 1$/m, 'and one delivery');
 
 ($out, $err) = psql('postgres', q{SELECT backfill.unschedule('bt_leads'); SELECT backfill.unschedule('bt_leads')}, 'operator');
-is($err, '', 'unscheduled, twice');
+like($err, qr{^psql:<stdin>:1: NOTICE:  pipeline "bt_leads" was not scheduled$}, 'unscheduled; the second time there is nothing to end');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM cron.job}), '0', 'no job is left');
 is($node->safe_psql('postgres', 'SELECT * FROM backfill.check_invariants()'), '', 'what must hold holds');
 is($worker->stop, 0, 'the worker stops, with all it does at once');

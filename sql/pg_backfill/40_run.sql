@@ -51,6 +51,10 @@ CREATE PROCEDURE backfill._run_requested(pipeline text, run_id bigint, INOUT tal
 	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill__run_requested';
 COMMENT ON PROCEDURE backfill._run_requested(text, bigint, text) IS 'drives one requested run in this session; null if somebody else was faster';
 
+CREATE PROCEDURE backfill._require_own_transactions(procedure text)
+	LANGUAGE c AS 'MODULE_PATHNAME', 'pg_backfill__require_own_transactions';
+COMMENT ON PROCEDURE backfill._require_own_transactions(text) IS 'refuses to be called where its caller may not commit';
+
 CREATE FUNCTION backfill._next_requested(pipeline text) RETURNS bigint
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -74,6 +78,7 @@ DECLARE
 	tally text;
 BEGIN
 	runs := 0;
+	CALL backfill._require_own_transactions('backfill.run_requested');
 	LOOP
 		next_run := backfill._next_requested(pipeline);
 		EXIT WHEN next_run IS NULL;

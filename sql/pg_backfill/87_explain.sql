@@ -43,6 +43,8 @@ BEGIN
 	SELECT 'item', 'candidate', CASE WHEN (said ->> 'candidate')::boolean THEN 'yes' ELSE 'no' END, '', '',
 		concat('arrived at ' || (said ->> 'item_time')::timestamptz || '; ', 'the next live run looks at what arrived since ', (said ->> 'scan_from')::timestamptz);
 	RETURN QUERY
+	SELECT 'item', 'disabled', 'yes', '', '', format('nothing of this happens before SELECT backfill.enable_pipeline(%L)', p.name) WHERE NOT p.enabled;
+	RETURN QUERY
 	SELECT 'item', 'busy', 'yes', '', '', format('process %s works on it', holder) WHERE holder IS NOT NULL;
 	RETURN QUERY
 	SELECT 'item', 'failing', 'yes', '', '', format('in %s windows, since %s', f.windows, f.first_window)
@@ -63,4 +65,4 @@ BEGIN
 	FROM backfill._item_history(p.pipeline_id, canonical) h;
 END $$;
 COMMENT ON FUNCTION backfill.explain_item(text, text) IS
-	'one item: whether the next live run would take it, what each step''s check says, what a run would do now and tell, which messages about it exist, and what the latest ten runs did; nothing of it stays, apart from gaps in sequences';
+	'one item, also of a pipeline that is disabled: whether the next live run would take it, what each step''s check says, what a run would do now and tell, which messages about it exist, and what the latest ten runs did; nothing of it stays, apart from gaps in sequences';

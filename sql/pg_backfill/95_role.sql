@@ -47,7 +47,8 @@ BEGIN
 		backfill.publish(regclass, text), backfill._publish(regclass, text, text),
 		backfill._publish_columns(regclass), backfill._open_publish(regclass), backfill._close_publish(regclass, text, text)
 		TO backfill_operator;
-	GRANT EXECUTE ON PROCEDURE backfill.run(text, bigint, text), backfill.run_requested(text, bigint), backfill._run_requested(text, bigint, text)
+	GRANT EXECUTE ON PROCEDURE backfill.run(text, bigint, text), backfill.run_requested(text, bigint), backfill._run_requested(text, bigint, text),
+		backfill._require_own_transactions(text)
 		TO backfill_operator;
 	GRANT SELECT ON backfill.channel_status TO backfill_worker;
 	GRANT EXECUTE ON FUNCTION backfill._clock(), backfill._claim_has_lapsed(timestamptz, timestamptz), backfill.check_health(text), backfill.database_identity(),

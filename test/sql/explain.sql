@@ -62,6 +62,13 @@ SELECT part, name, state, would, reason, detail FROM explained WHERE id = 1 AND 
 UPDATE backfill.pipeline SET watermark = '2026-10-30' WHERE name = 'explained';
 SELECT part, name, state, detail FROM explained WHERE id = 1 AND name = 'candidate';
 
+-- Looking is for when it does not run, too.
+SELECT backfill.disable_pipeline('explained');
+SELECT part, name, state, would, detail FROM explained WHERE id = 1 AND part <> 'history';
+SELECT part, name, would, items FROM backfill.rehearse('explained');
+SELECT step, finding FROM backfill.prove('explained');
+SELECT backfill.enable_pipeline('explained');
+
 -- Keys of any type, and what cannot be one.
 SELECT * FROM backfill.explain_item('explained', ' 01 ') WHERE part = 'item';
 SELECT * FROM backfill.explain_item('explained', 'one');

@@ -25,6 +25,18 @@ CALL backfill.run('runs');
 ROLLBACK;
 CREATE FUNCTION call_run() RETURNS void LANGUAGE plpgsql AS $$ DECLARE id bigint; tally text; BEGIN CALL backfill.run('runs', id, tally); END $$;
 SELECT call_run();
+-- Also when there is nothing to drive, and before anything is done.
+BEGIN;
+CALL backfill.run_requested('runs');
+ROLLBACK;
+SELECT backfill.request_run('runs') AS asked \gset
+BEGIN;
+CALL backfill.run_requested('runs');
+ROLLBACK;
+DO $$ DECLARE runs bigint; BEGIN CALL backfill.run_requested('runs', runs); EXCEPTION WHEN division_by_zero THEN NULL; END $$;
+SELECT state FROM backfill.run WHERE run_id = :asked;
+SELECT backfill.cancel_run(:asked);
+DELETE FROM backfill.run WHERE run_id = :asked;
 DO $$ DECLARE id bigint; tally text; BEGIN CALL backfill.run('runs', id, tally); EXCEPTION WHEN division_by_zero THEN NULL; END $$;
 SET default_transaction_read_only = on;
 CALL backfill.run('runs');

@@ -17,7 +17,7 @@ struct Steps {
 class Explanation {
 public:
 	Explanation(Oid engine, const std::string &pipeline, MemoryContext context)
-		: engine_(engine), context_(context), pipeline_(load_pipeline(engine, pipeline, context)), record_(engine, pipeline_) {
+		: engine_(engine), context_(context), pipeline_(load_pipeline(engine, pipeline, context, Purpose::look)), record_(engine, pipeline_) {
 		record_.require_operator();
 	}
 

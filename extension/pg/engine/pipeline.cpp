@@ -32,7 +32,7 @@ static std::vector<Step> load_steps(std::int32_t pipeline_id, const KeyType &key
 	return steps;
 }
 
-Pipeline load_pipeline(Oid engine_owner, const std::string &name, MemoryContext context) {
+Pipeline load_pipeline(Oid engine_owner, const std::string &name, MemoryContext context, Purpose purpose) {
 	return as_engine(engine_owner, [&] {
 		return with_spi([&] {
 			static constinit Statement statement(
@@ -43,7 +43,7 @@ Pipeline load_pipeline(Oid engine_owner, const std::string &name, MemoryContext 
 			Pipeline pipeline{row.int4(0, 1), name,           find_role(owner),
 			                  row.text(0, 4), row.text(0, 5), row.text(0, 6),
 			                  KeyType(static_cast<Oid>(row.int8(0, 2)), context), {}};
-			if (!row.boolean(0, 7))
+			if (purpose == Purpose::run && !row.boolean(0, 7))
 				throw Error(ErrorCode::wrong_state, "pipeline \"" + name + "\" is disabled",
 				            "Enable it with SELECT backfill.enable_pipeline('" + name + "').");
 			if (!OidIsValid(pipeline.owner))

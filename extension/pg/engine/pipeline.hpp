@@ -33,9 +33,12 @@ struct Pipeline {
 	void release();
 };
 
+// What is rolled back again may be done with a pipeline that is disabled: that is when somebody looks what it would do.
+enum class Purpose { run, look };
+
 // Reads the definition, as the engine. What it looks up lives in `context`. Errors: no such pipeline, disabled, without
 // steps, or its owner is gone.
-Pipeline load_pipeline(Oid engine_owner, const std::string &name, MemoryContext context);
+Pipeline load_pipeline(Oid engine_owner, const std::string &name, MemoryContext context, Purpose purpose = Purpose::run);
 
 // Temporary tables of the caller's session come last, or they would stand in for the owner's tables and their triggers
 // would run with the owner's rights.

@@ -23,7 +23,7 @@ void add(core::Tables &all, const core::Tables &some) {
 } // namespace
 
 Proof::Proof(Oid engine_owner, const std::string &pipeline, MemoryContext context)
-	: engine_(engine_owner), pipeline_(load_pipeline(engine_owner, pipeline, context)), record_(engine_owner, pipeline_) {
+	: engine_(engine_owner), pipeline_(load_pipeline(engine_owner, pipeline, context, Purpose::look)), record_(engine_owner, pipeline_) {
 	record_.require_operator();
 	known_.resize(pipeline_.steps.size());
 }

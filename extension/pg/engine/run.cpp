@@ -46,8 +46,8 @@ void nap(double ms) {
 
 } // namespace
 
-Run::Run(Oid engine_owner, const std::string &pipeline, MemoryContext context)
-	: pipeline_(load_pipeline(engine_owner, pipeline, context)), record_(engine_owner, pipeline_), context_(context),
+Run::Run(Oid engine_owner, const std::string &pipeline, MemoryContext context, Purpose purpose)
+	: pipeline_(load_pipeline(engine_owner, pipeline, context, purpose)), record_(engine_owner, pipeline_), context_(context),
 	  page_(call([&]() noexcept { return AllocSetContextCreate(context, "backfill page", ALLOCSET_DEFAULT_SIZES); })) {
 	record_.require_operator();
 }

@@ -15,7 +15,7 @@ namespace backfill::pg {
 class Run {
 public:
 	// context: lives as long as the run. Refuses callers who may not run the pipeline.
-	Run(Oid engine_owner, const std::string &pipeline, MemoryContext context);
+	Run(Oid engine_owner, const std::string &pipeline, MemoryContext context, Purpose purpose);
 
 	// Each throws what ended the run early, after the run's rows say so.
 	void drive_live();

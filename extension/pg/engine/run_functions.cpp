@@ -12,10 +12,10 @@ using core::ErrorCode;
 
 namespace {
 
-void require_own_transactions(FunctionCallInfo fcinfo) {
+void require_own_transactions(FunctionCallInfo fcinfo, const std::string &procedure) {
 	const Node *const context = fcinfo->context;
 	if (context == nullptr || !IsA(context, CallContext) || reinterpret_cast<const CallContext *>(context)->atomic)
-		throw Error(ErrorCode::in_transaction, "backfill.run cannot run inside a transaction block",
+		throw Error(ErrorCode::in_transaction, procedure + " cannot run inside a transaction block",
 		            "It commits as it goes: CALL it on its own, outside BEGIN and outside functions.");
 }
 
@@ -31,10 +31,10 @@ Datum result_row(FunctionCallInfo fcinfo, std::int64_t run_id, const std::string
 
 // A run of the pipeline for fn, given back whatever happens.
 template <class Fn>
-void with_run(FunctionCallInfo fcinfo, const std::string &pipeline, Fn fn) {
+void with_run(FunctionCallInfo fcinfo, const std::string &pipeline, Purpose purpose, Fn fn) {
 	MemoryContext const context = call(
 		[]() noexcept { return AllocSetContextCreate(CurrentMemoryContext, "backfill run", ALLOCSET_DEFAULT_SIZES); });
-	Run run(owner_of_function(fcinfo), pipeline, context);
+	Run run(owner_of_function(fcinfo), pipeline, context, purpose);
 	try {
 		fn(run);
 	} catch (...) {
@@ -48,9 +48,9 @@ void with_run(FunctionCallInfo fcinfo, const std::string &pipeline, Fn fn) {
 // The same on a connection that may commit.
 template <class Fn>
 void with_committing_run(FunctionCallInfo fcinfo, const std::string &pipeline, Fn fn) {
-	require_own_transactions(fcinfo);
+	require_own_transactions(fcinfo, "backfill.run");
 	call([]() noexcept { SPI_connect_ext(SPI_OPT_NONATOMIC); });
-	with_run(fcinfo, pipeline, fn);
+	with_run(fcinfo, pipeline, Purpose::run, fn);
 	call([]() noexcept { SPI_finish(); });
 }
 
@@ -114,6 +114,12 @@ BACKFILL_FUNCTION(pg_backfill_run) {
 	return result_row(fcinfo, run_id, tally);
 }
 
+// (procedure)
+BACKFILL_FUNCTION(pg_backfill__require_own_transactions) {
+	require_own_transactions(fcinfo, Args(fcinfo).text(0, "procedure"));
+	return 0;
+}
+
 // (pipeline, run_id, INOUT tally)
 BACKFILL_FUNCTION(pg_backfill__run_requested) {
 	const std::int64_t run_id = Args(fcinfo).int8(1, "run_id");
@@ -143,7 +149,7 @@ BACKFILL_FUNCTION(pg_backfill__rehearse) {
 		throw Error(ErrorCode::invalid_argument, "redo and deliver are for replays",
 		            "Give the range of time that would be replayed.");
 	std::string report;
-	with_run(fcinfo, pipeline, [&](Run &run) {
+	with_run(fcinfo, pipeline, Purpose::look, [&](Run &run) {
 		const std::vector<Slot> slots = live ? std::vector<Slot>{} : slots_of(fcinfo, run.pipeline_id());
 		rolled_back([&] {
 			if (live)

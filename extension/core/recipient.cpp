@@ -160,7 +160,8 @@ RecipientKind read_recipient(std::string_view recipient) {
 			       std::string(address_hint(known.kind)));
 		return known.kind;
 	}
-	refuse("recipient has no known kind", "Write email:, slack:, webhook:, sftp:, file: or nats: before the address.");
+	// nats: is left out, since no channel of the worker sends it.
+	refuse("recipient has no known kind", "Write email:, slack:, webhook:, sftp: or file: before the address.");
 }
 
 std::string_view default_channel(RecipientKind kind) noexcept {

@@ -60,6 +60,11 @@ TEST("recipients that a channel can be given, and those that would mislead it") 
 	      std::string_view("slack:a\xE2\x80\x8B" "b"), std::string_view("slack:\xEF\xBB\xBF" "b"),
 	      std::string_view("slack:a\xE2\x81\xA6" "b")})
 		check(!accepts(bad), "accepted " + std::string(bad));
+	try {
+		read_recipient("smoke:signal");
+	} catch (const Error &e) {
+		check(e.hint().find("sftp:") != std::string::npos && e.hint().find("nats:") == std::string::npos, "offers what the worker can send");
+	}
 
 	std::string const label = "." + std::string(62, 'd');
 	check(accepts("email:a@b" + label + label + label + label.substr(0, 62)), "refused 254 bytes of e-mail address");

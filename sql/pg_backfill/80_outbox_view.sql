@@ -15,6 +15,16 @@ COMMENT ON VIEW backfill.outbox IS 'each message and the state of its delivery';
 COMMENT ON COLUMN backfill.outbox.reason IS 'of what happened to it last';
 COMMENT ON COLUMN backfill.outbox.superseded IS 'a later run would have said something else';
 
+-- The one rule of what needs a person: nobody knows whether it was sent, or it was not and will not be. What somebody has
+-- discarded needs nobody any more.
+CREATE VIEW backfill._needs_person AS
+	SELECT d.message_id, m.pipeline, m.channel, d.state, d.at
+	FROM backfill.delivery d JOIN backfill.message m USING (message_id)
+	WHERE d.state IN ('unknown', 'dead') AND d.reason IS DISTINCT FROM 'discarded'
+		AND NOT EXISTS (SELECT FROM backfill.undelivered u WHERE u.message_id = d.message_id)
+		AND NOT EXISTS (SELECT FROM backfill.delivery l WHERE l.message_id = d.message_id AND l.delivery_id > d.delivery_id);
+COMMENT ON VIEW backfill._needs_person IS 'deliveries that wait for a person''s decision: unknown, or dead and not discarded';
+
 CREATE VIEW backfill.channel_status AS
 	SELECT s.channel,
 		pg_catalog.count(*) FILTER (WHERE s.state = 'pending') AS pending,
@@ -30,13 +40,10 @@ CREATE VIEW backfill.channel_status AS
 			backfill._claim_has_lapsed(u.lease_until, backfill._clock()) AS lapsed, u.attempts, m.created_at, u.not_before AS next_attempt_at
 		FROM backfill.undelivered u JOIN backfill.message m USING (message_id)
 		UNION ALL
-		SELECT m.channel, d.state, NULL, NULL, NULL, NULL
-		FROM backfill.delivery d JOIN backfill.message m USING (message_id)
-		WHERE d.state IN ('unknown', 'dead')
-			AND NOT EXISTS (SELECT FROM backfill.undelivered u WHERE u.message_id = d.message_id)
-			AND NOT EXISTS (SELECT FROM backfill.delivery l WHERE l.message_id = d.message_id AND l.delivery_id > d.delivery_id)) s
+		SELECT n.channel, n.state, NULL, NULL, NULL, NULL FROM backfill._needs_person n) s
 	GROUP BY s.channel;
 COMMENT ON VIEW backfill.channel_status IS 'what waits, is being sent or needs a person, per channel; a channel that is not listed has nothing of it';
+COMMENT ON COLUMN backfill.channel_status.dead IS 'messages that were refused or exhausted their attempts, and that nobody has discarded';
 COMMENT ON COLUMN backfill.channel_status.lapsed IS 'claims whose lease has passed: the next claim settles them';
 
 CREATE VIEW backfill.run_emission AS

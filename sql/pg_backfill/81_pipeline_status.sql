@@ -62,10 +62,7 @@ CREATE VIEW backfill.pipeline_status AS
 		FROM (
 			SELECT m.pipeline, 'waiting' AS state, m.created_at FROM backfill.undelivered u JOIN backfill.message m USING (message_id)
 			UNION ALL
-			SELECT m.pipeline, e.state, NULL FROM backfill.delivery e JOIN backfill.message m USING (message_id)
-			WHERE e.state IN ('unknown', 'dead') AND e.reason IS DISTINCT FROM 'discarded'
-				AND NOT EXISTS (SELECT FROM backfill.undelivered u WHERE u.message_id = e.message_id)
-				AND NOT EXISTS (SELECT FROM backfill.delivery l WHERE l.message_id = e.message_id AND l.delivery_id > e.delivery_id)) s
+			SELECT n.pipeline, n.state, NULL FROM backfill._needs_person n) s
 		GROUP BY s.pipeline) d ON d.pipeline = p.name;
 COMMENT ON VIEW backfill.pipeline_status IS 'each pipeline in a row: its last live run, watermark, schedule, open alarms and what of its messages waits or needs a person';
 COMMENT ON COLUMN backfill.pipeline_status.last_run IS 'the last live run that has started; what waits is in open_runs';

@@ -20,7 +20,8 @@ CREATE TABLE backfill.pipeline (
 	catch_up         text NOT NULL DEFAULT 'coalesce' CHECK (catch_up IN ('coalesce', 'each')),
 	clock_skew       interval NOT NULL DEFAULT '1 minute',
 	rate             double precision CHECK (rate >= backfill._lowest_rate()),
-	after            integer REFERENCES backfill.pipeline,
+	-- No foreign key: pg_dump warns of a table that refers to itself. _upstream and _drop_pipeline see to it.
+	after            integer,
 	summary_to       text,
 	enabled          boolean NOT NULL DEFAULT true,
 	watermark        timestamptz,

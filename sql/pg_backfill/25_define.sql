@@ -44,9 +44,10 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._check_name(text, text) IS 'refuses names that would need quoting in logs';
 
--- Upstream of a pipeline, by name; refuses a cycle. An empty name is none.
+-- Upstream of a pipeline, by name; refuses a cycle. An empty name is none. The upstream's row is written, so that whoever
+-- drops it meanwhile waits for this transaction, and sees or is refused what it has done.
 CREATE FUNCTION backfill._upstream(pipeline_id integer, after text) RETURNS integer
-	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	upstream integer;
@@ -54,7 +55,10 @@ BEGIN
 	IF coalesce(after, '') = '' THEN
 		RETURN NULL;
 	END IF;
-	upstream := (backfill._pipeline(after)).pipeline_id;
+	UPDATE backfill.pipeline p SET name = p.name WHERE p.name = _upstream.after RETURNING p.pipeline_id INTO upstream;
+	IF upstream IS NULL THEN
+		PERFORM backfill._pipeline(after);
+	END IF;
 	IF EXISTS (
 		WITH RECURSIVE chain AS (
 			SELECT upstream AS id

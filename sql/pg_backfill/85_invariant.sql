@@ -77,6 +77,9 @@ BEGIN
 	SELECT format('run %s is %s and has no lease', r.run_id, r.state)
 	FROM backfill.run r WHERE r.state = 'running' AND r.lease_until IS NULL
 	UNION ALL
+	SELECT format('pipeline %s runs after one that does not exist', d.name)
+	FROM backfill.pipeline d WHERE NOT EXISTS (SELECT FROM backfill.pipeline u WHERE u.pipeline_id = d.after) AND d.after IS NOT NULL
+	UNION ALL
 	SELECT format('rehearsal %s left itself behind', r.run_id) FROM backfill.run r WHERE r.run_id < 0
 	UNION ALL
 	SELECT format('run %s is running, its lease lapsed more than an hour ago and nobody noticed', r.run_id)

@@ -26,6 +26,9 @@ SQL
 $node->safe_psql('postgres', q{SELECT backfill.set_alarm('orders', 'same_items_failing', threshold => 1)});
 $node->safe_psql('postgres', q{CALL backfill.run('orders')}) for 1 .. 2;
 $node->safe_psql('postgres', q{SELECT backfill.set_alarm('orders', 'flood', threshold => 7), backfill.set_retention('orders', details => '30 days')});
+$node->safe_psql('postgres', <<'SQL');
+SELECT backfill.create_pipeline('later', candidates => 'SELECT id FROM item WHERE at >= $1 AND at < $2', key_type => 'bigint', after => 'orders');
+SQL
 
 # One lead with everything that can be made for it, and a setting that is not the one the install script brings.
 $node->safe_psql('postgres', <<'SQL');
@@ -41,10 +44,28 @@ SELECT bt.group_loans('{1}');
 SELECT bt.update_web_status('{1}');
 SQL
 
+# What a command says besides, when it succeeds.
+sub stderr_like
+{
+	my ($command, $expected, $name) = @_;
+	my $said = '';
+	ok(IPC::Run::run($command, '>', \my $ignored, '2>', \$said), "$name succeeds");
+	like($said, $expected, "$name says nothing more");
+}
+
 my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump.sql';
-command_ok([ 'pg_dump', '--file', $dump, $node->connstr('postgres') ], 'dump');
+stderr_like([ 'pg_dump', '--file', $dump, $node->connstr('postgres') ], qr/^$/, 'dump');
 command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '--single-transaction', '--file', $dump, '--dbname', $node->connstr('restored') ],
 	'restore');
+
+# The rows alone, into an extension that is there: nothing refers to what comes later.
+my $rows = "$dump.rows";
+stderr_like([ 'pg_dump', '--data-only', '--schema', 'backfill', '--extension', 'pg_backfill', '--file', $rows, $node->connstr('postgres') ], qr/^$/, 'dump of the rows alone');
+$node->safe_psql('postgres', 'CREATE DATABASE refilled');
+$node->safe_psql('refilled', 'CREATE EXTENSION pg_backfill');
+command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '--single-transaction', '--file', $rows, '--dbname', $node->connstr('refilled') ],
+	'restore of the rows alone');
+is($node->safe_psql('refilled', 'SELECT d.name FROM backfill.pipeline d JOIN backfill.pipeline u ON u.pipeline_id = d.after'), 'later', 'with what runs after what');
 
 # Every ordinary table of the two schemas, so that a new one cannot be forgotten.
 my @tables = split /\n/, $node->safe_psql('postgres', <<'SQL');
@@ -78,7 +99,7 @@ my $sequences = q{SELECT oid::regclass, pg_sequence_last_value(oid) FROM pg_clas
 	WHERE relkind = 'S' AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('backfill', 'bt')) ORDER BY 1::text};
 my $before = $node->safe_psql('postgres', $sequences);
 is($node->safe_psql('restored', $sequences), $before, 'sequences stand where they stood');
-like($before, qr/^backfill\.pipeline_pipeline_id_seq\|2$/m, 'and they had moved');
+like($before, qr/^backfill\.pipeline_pipeline_id_seq\|3$/m, 'and they had moved');
 
 my $last = q{SELECT run_id, candidates, changed, failed FROM backfill.run ORDER BY run_id DESC LIMIT 1};
 is($node->safe_psql('postgres', $last), '2|5|0|1', 'the second run changed nothing');

@@ -35,6 +35,10 @@ SELECT count(*) > 10 AS told, bool_and(status IN ('ok', 'warn', 'fail')) AS know
 SELECT count(*) AS channels FROM backfill.channel_status;
 SELECT * FROM backfill.check_invariants();
 -- Not what quotes data, and nothing that changes anything.
+SELECT c.relname AS closed FROM pg_class c
+WHERE c.relnamespace = 'backfill'::regnamespace AND c.relkind = 'v' AND NOT has_table_privilege('monitor_eye', c.oid, 'SELECT') ORDER BY 1;
+SELECT p.proname AS open FROM pg_proc p
+WHERE p.pronamespace = 'backfill'::regnamespace AND p.proname !~ '^_' AND has_function_privilege('monitor_eye', p.oid, 'EXECUTE') ORDER BY 1;
 SELECT message FROM backfill.step_event;
 SELECT payload FROM backfill.outbox;
 SELECT backfill.request_run('seen');

@@ -19,6 +19,11 @@ for my $n (0 .. $#blocks) {
 	if ($blocks[$n] =~ /backfill\.prove\(/) {
 		like($out, qr/^\|proven\|5\|Made: write_invoice 1, tell_customer 1\.$/m, 'the page\'s pipeline is proven');
 	}
+	if ($blocks[$n] =~ /obj_description/) {
+		my @functions = split /\n/, $out;
+		cmp_ok(scalar(@functions), '>', 50, 'the functions are listed');
+		is(scalar(grep { /^backfill\._/ || /\|$/ } @functions), 0, 'the public ones, each with its comment');
+	}
 	if ($n == 0) {
 		is(($out =~ /((?:^\d+\|\d+\|\d+\n?)+)\z/m)[0], "1|3|2\n2|0|0", 'the second pass changes and tells nothing');
 	}

@@ -68,7 +68,7 @@ CREATE VIEW backfill.run_progress AS
 			CASE WHEN r.state = 'running' THEN (c.candidates - c.done) * (r.check_ms + c.work_ms) END) e (ms, most_ms)
 	WHERE r.state IN ('requested', 'running', 'paused');
 COMMENT ON VIEW backfill.run_progress IS 'runs that wait, run or are paused: how far they are, and when those that run will be done';
-COMMENT ON COLUMN backfill.run_progress.candidates IS 'null until the run has looked for them';
+COMMENT ON COLUMN backfill.run_progress.candidates IS 'null until the run has counted them; so are remaining, eta and eta_latest';
 COMMENT ON COLUMN backfill.run_progress.counted_at IS 'the moment of these counts; items that only need a look are counted once a minute';
 COMMENT ON COLUMN backfill.run_progress.eta IS 'if the items that are left need as much work as the latest few thousand did; null: not known';
 COMMENT ON COLUMN backfill.run_progress.eta_latest IS 'if all items that are left need work; null: not known, as long as none has needed any';

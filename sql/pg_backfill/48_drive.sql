@@ -116,7 +116,9 @@ BEGIN
 	SET changed = q.changed + changed, unchanged = q.unchanged + unchanged + done, skipped = q.skipped + skipped, failed = q.failed + failed,
 		newly_failed = q.newly_failed + newly_failed,
 		step_counts = backfill._add_step_counts(q.step_counts, step_counts::jsonb || all_done),
-		resume_after = place.resume_after, done_ahead = place.done_ahead, counted_at = backfill._clock(),
+		resume_after = place.resume_after, done_ahead = place.done_ahead,
+		-- As long as nobody has said how many candidates there are, the items that are done are no measure of it.
+		counted_at = CASE WHEN q.counted_at IS NOT NULL THEN backfill._clock() END,
 		candidates = greatest(q.candidates, q.changed + q.unchanged + q.skipped + q.failed + changed + unchanged + skipped + failed + done)
 	WHERE q.run_id = r.run_id;
 	RETURN true;
@@ -163,7 +165,7 @@ BEGIN
 		RETURN;
 	END IF;
 	state := r.state;
-	IF state = 'running' AND (r.lease_until < moment + lease * 0.7 OR heartbeat_run.candidates > r.candidates OR done <> '[]' OR heartbeat_run.check_ms IS NOT NULL) THEN
+	IF state = 'running' AND (r.lease_until < moment + lease * 0.7 OR heartbeat_run.candidates > r.candidates OR (r.counted_at IS NULL AND heartbeat_run.candidates IS NOT NULL) OR done <> '[]' OR heartbeat_run.check_ms IS NOT NULL) THEN
 		UPDATE backfill.run q
 		SET lease_until = moment + lease, candidates = greatest(q.candidates, heartbeat_run.candidates),
 			counted_at = CASE WHEN heartbeat_run.candidates IS NULL THEN q.counted_at ELSE moment END,

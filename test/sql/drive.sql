@@ -169,6 +169,13 @@ SELECT backfill.request_run('driven') AS timed \gset
 SELECT backfill.set_rate(:timed, 20), backfill.set_batch(:timed, 7);
 SELECT run_id = :timed AS claimed, token, rate, batch_limit FROM backfill.claim_run();
 SELECT candidates, work_share, eta IS NULL AS unknown FROM backfill.run_progress WHERE run_id = :timed;
+-- Batches may end before anybody has said how many candidates there are; what is done is not all there is.
+BEGIN;
+SELECT backfill._count_batch(:timed, 1, NULL, '3', 3, 0, 0, 0, 0, 0, '[]');
+SELECT candidates, done, remaining, eta IS NULL AS unknown FROM backfill.run_progress WHERE run_id = :timed;
+SELECT state FROM backfill.heartbeat_run(:timed, 1, candidates => 3);
+SELECT candidates, done, remaining FROM backfill.run_progress WHERE run_id = :timed;
+ROLLBACK;
 SELECT state, rate, batch_limit FROM backfill.heartbeat_run(:timed, 1, candidates => 1000, work_share => 0.5, check_ms => 2, work_ms => 10);
 SELECT candidates, remaining, work_share, check_ms, work_ms, extract(epoch FROM eta - counted_at) AS seconds, extract(epoch FROM eta_latest - counted_at) AS most
 FROM backfill.run_progress WHERE run_id = :timed;

@@ -73,7 +73,7 @@ void Pulse::ask() {
 		return;
 	Connection &connection = session_.open();
 	Beat beat;
-	beat.candidates = shared_.candidates();
+	beat.candidates = shared_.expected();
 	if (Clock::now() - wrote_ > write_interval) {
 		beat.done = shared_.take_done();
 		wrote_ = Clock::now();

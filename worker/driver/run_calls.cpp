@@ -180,7 +180,7 @@ Wish heartbeat_run(Connection &connection, const ClaimedRun &run, int lease_seco
 						.query("SELECT state, rate, batch_limit, live_waits"
 	                           " FROM backfill.heartbeat_run($1, $2, $3::interval, $4, $5::jsonb, $6::text[], $7, $8, $9)",
 	                           {number(run.id), number(run.token), interval(lease_seconds),
-	                            beat.candidates > 0 ? Value(number(beat.candidates)) : Value(),
+	                            beat.candidates ? Value(number(*beat.candidates)) : Value(),
 	                            beat.done.empty() ? Value() : Value(beat.done.json()), array_or_null(pipelines),
 	                            number_or_null(speed.work_share), number_or_null(speed.look_ms), number_or_null(speed.work_ms)})
 						.at(0);

@@ -91,7 +91,7 @@ BatchResult run_batch(Connection &connection, const ClaimedRun &run, const Value
                       const std::vector<Candidate> &items, const std::vector<int> &first, const std::string &narrate);
 // What a holder has to say of a run that goes on.
 struct Beat {
-	long long candidates = 0; // as far as they are known
+	std::optional<long long> candidates; // nothing: they have not been counted yet
 	DoneRanges done;
 	std::optional<RunSpeed> speed; // if it is to be written
 };

@@ -101,7 +101,12 @@ void SharedRun::handed_out(long long items) {
 
 long long SharedRun::candidates() const {
 	const std::scoped_lock lock(mutex_);
-	return std::max(expected_, given_);
+	return std::max(expected_.value_or(0), given_);
+}
+
+std::optional<long long> SharedRun::expected() const {
+	const std::scoped_lock lock(mutex_);
+	return expected_ ? std::optional(std::max(*expected_, given_)) : std::nullopt;
 }
 
 long long SharedRun::given() const {
@@ -154,7 +159,7 @@ void SharedRun::note_batch(const BatchResult &result, std::size_t items, double 
 RunProgress SharedRun::progress() const {
 	const std::scoped_lock lock(mutex_);
 	RunProgress progress = progress_;
-	progress.candidates = std::max(expected_, given_);
+	progress.candidates = std::max(expected_.value_or(0), given_);
 	return progress;
 }
 

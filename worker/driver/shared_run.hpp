@@ -62,6 +62,7 @@ public:
 	void expect(long long candidates);   // so many in all, as far as it is known
 	void handed_out(long long items);    // candidates that this worker was given
 	long long candidates() const;        // at least as many as are counted, ever
+	std::optional<long long> expected() const; // the same; nothing: they have not been counted yet
 	long long given() const;             // those before this worker's claim, and its own
 
 	void note_look(std::size_t items, std::size_t lacking, double milliseconds);
@@ -88,7 +89,7 @@ private:
 	Ending ending_;
 	std::deque<Chunk> chunks_;
 	bool closed_ = false;
-	long long expected_ = 0;
+	std::optional<long long> expected_;
 	long long given_ = 0;
 	DoneRanges done_;
 	RunProgress progress_;

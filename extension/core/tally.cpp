@@ -55,7 +55,7 @@ std::string Tally::reasons(Status status) const {
 
 std::string Tally::line() const {
 	const auto number = [this](ItemResult result) { return std::to_string(items(result)); };
-	std::string text = std::to_string(candidates()) + " candidates: " + number(ItemResult::changed) + " changed, " +
+	std::string text = std::to_string(candidates()) + (candidates() == 1 ? " candidate: " : " candidates: ") + number(ItemResult::changed) + " changed, " +
 	                   number(ItemResult::unchanged) + " unchanged, " + number(ItemResult::skipped) + " skipped" +
 	                   reasons(Status::skipped) + ", " + number(ItemResult::failed) + " failed" +
 	                   reasons(Status::failed);

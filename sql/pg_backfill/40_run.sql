@@ -132,7 +132,7 @@ BEGIN
 		END IF;
 	END IF;
 	IF r.state NOT IN ('requested', 'running', 'paused') OR (wanted = 'requested' AND r.state <> 'paused') THEN
-		RAISE EXCEPTION 'run % is %', run_id, r.state
+		RAISE EXCEPTION 'run % %', run_id, backfill._run_did(r.state)
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = CASE wanted
 				WHEN 'requested' THEN 'Only a paused run can be resumed.'
 				ELSE 'Only a run that waits, runs or is paused can be changed.' END;

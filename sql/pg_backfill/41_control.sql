@@ -14,7 +14,7 @@ BEGIN
 	END IF;
 	PERFORM backfill._require_operator(r.pipeline_id);
 	IF r.state NOT IN ('requested', 'running', 'paused') THEN
-		RAISE EXCEPTION 'run % is %', run_id, r.state
+		RAISE EXCEPTION 'run % %', run_id, backfill._run_did(r.state)
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Only a run that waits, runs or is paused can be changed.';
 	END IF;
 	RETURN r;

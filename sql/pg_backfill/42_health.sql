@@ -117,13 +117,13 @@ AS $$
 		WHEN 'silence' THEN format('no candidates, where there usually are %s', evidence ->> 'usual')
 		WHEN 'few_candidates' THEN CASE WHEN (evidence ->> 'slowly')::boolean
 			THEN format('ever fewer candidates: now %s, where there were %s a season ago', evidence ->> 'candidates', evidence ->> 'usual')
-			ELSE format('%s candidates, where there usually are %s', evidence ->> 'candidates', evidence ->> 'usual') END
-		WHEN 'flood' THEN format('%s of %s candidates ended with %s, where it usually is %s', backfill._percent(evidence ->> 'share'),
-			evidence ->> 'candidates', subject, backfill._percent(evidence ->> 'usual'))
+			ELSE format('%s, where there usually are %s', backfill._counted((evidence ->> 'candidates')::bigint, 'candidate'), evidence ->> 'usual') END
+		WHEN 'flood' THEN format('%s of %s ended with %s, where it usually is %s', backfill._percent(evidence ->> 'share'),
+			backfill._counted((evidence ->> 'candidates')::bigint, 'candidate'), subject, backfill._percent(evidence ->> 'usual'))
 		WHEN 'overdue' THEN format('no run has come that should have come by %s', evidence ->> 'due_at')
-		WHEN 'watermark_stuck' THEN format('the watermark has not moved for %s %s with runs', evidence ->> 'tries', evidence ->> 'unit' || CASE evidence ->> 'tries' WHEN '1' THEN '' ELSE 's' END)
+		WHEN 'watermark_stuck' THEN format('the watermark has not moved for %s with runs', backfill._counted((evidence ->> 'tries')::bigint, evidence ->> 'unit'))
 			|| coalesce(', held back by ' || (evidence ->> 'held_by'), '')
-		WHEN 'same_items_failing' THEN format('%s items have failed in %s windows in a row, or in more', evidence ->> 'items', evidence ->> 'windows')
+		WHEN 'same_items_failing' THEN format('%s failed in %s in a row, or in more', backfill._counted((evidence ->> 'items')::bigint, 'item has', 'items have'), backfill._counted((evidence ->> 'windows')::bigint, 'window'))
 	END
 $$;
 COMMENT ON FUNCTION backfill._alarm_text(text, text, jsonb) IS 'what an alarm says, in a sentence';

@@ -183,7 +183,7 @@ BEGIN
 	IF deliver THEN
 		SELECT coalesce(sum(r.items), 0) INTO would_send
 		FROM backfill.rehearse(pipeline, range_from, range_to, redo, deliver) r WHERE r.part = 'message' AND r.would = 'send';
-		RAISE NOTICE 'replay % will deliver % messages; backfill.rehearse_messages shows them, backfill.cancel_replay(%) stops it', wanted, would_send, wanted;
+		RAISE NOTICE 'replay % will deliver %, as backfill.rehearse_messages shows; backfill.cancel_replay(%) stops it', wanted, backfill._counted(would_send, 'message'), wanted;
 	END IF;
 	RAISE NOTICE 'replay % waits for a session: CALL backfill.run_requested(%)', wanted, quote_literal(pipeline);
 	RETURN QUERY SELECT r.replay_id, r.run_id, r.window_from, r.window_to, r.state FROM backfill.run r WHERE r.replay_id = wanted ORDER BY r.window_from;

@@ -97,9 +97,8 @@ BEGIN
 		UNION ALL
 		SELECT 5, a.alarm_id, format('recovered: %s', backfill._alarm_text(a.kind, a.subject, a.evidence)) FROM backfill.alarm a WHERE a.pipeline_id = r.pipeline_id AND a.closed_by_run = r.run_id
 		UNION ALL
-		SELECT 6, 1, CASE r.state WHEN 'requested' THEN 'it waits for a session' WHEN 'running' THEN 'it is running' WHEN 'paused' THEN 'it is paused'
-			ELSE format('it %s at %s', CASE r.state WHEN 'broken' THEN 'broke' WHEN 'cancelled' THEN 'was cancelled' ELSE r.state END, backfill._local(r.finished_at, p.timezone))
-				|| CASE WHEN r.started_at IS NULL THEN '' ELSE format(', after %s s', trim_scale(round(extract(epoch FROM r.finished_at - r.started_at), 1))) END END
+		SELECT 6, 1, 'it ' || backfill._run_did(r.state) || coalesce(' at ' || backfill._local(r.finished_at, p.timezone), '')
+				|| coalesce(', after ' || trim_scale(round(extract(epoch FROM r.finished_at - r.started_at), 1)) || ' s', '')
 			|| CASE WHEN r.error IS NOT NULL AND backfill._operates(p.owner) THEN ': ' || r.error ELSE '' END || coalesce(' (' || r.sqlstate || ')', '')) l
 	ORDER BY l.n, l.m NULLS FIRST, l.line;
 END $$;

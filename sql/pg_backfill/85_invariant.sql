@@ -91,7 +91,7 @@ BEGIN
 	SELECT format('run %s is %s and has an end', r.run_id, r.state)
 	FROM backfill.run r WHERE r.state IN ('requested', 'running', 'paused') AND r.finished_at IS NOT NULL
 	UNION ALL
-	SELECT format('the tally of run %s adds up to %s of %s candidates', r.run_id, r.changed + r.unchanged + r.skipped + r.failed, r.candidates)
+	SELECT format('the tally of run %s adds up to %s of %s', r.run_id, r.changed + r.unchanged + r.skipped + r.failed, backfill._counted(r.candidates, 'candidate'))
 	FROM backfill.run r
 	WHERE r.state = 'succeeded' AND r.candidates <> r.changed + r.unchanged + r.skipped + r.failed
 	UNION ALL

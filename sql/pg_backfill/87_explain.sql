@@ -47,7 +47,7 @@ BEGIN
 	RETURN QUERY
 	SELECT 'item', 'busy', 'yes', '', '', format('process %s works on it', holder) WHERE holder IS NOT NULL;
 	RETURN QUERY
-	SELECT 'item', 'failing', 'yes', '', '', format('in %s windows, since %s', f.windows, f.first_window)
+	SELECT 'item', 'failing', 'yes', '', '', format('in %s, since %s', backfill._counted(f.windows, 'window'), f.first_window)
 	FROM backfill.item_failure f WHERE f.pipeline_id = p.pipeline_id AND f.item = canonical;
 	RETURN QUERY
 	SELECT 'step', s.name, s.state, s.would, s.reason, s.message

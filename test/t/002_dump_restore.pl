@@ -93,7 +93,7 @@ SELECT count(*) FROM (SELECT bt.normalize_report_lacking('{1}') UNION ALL SELECT
 SQL
 
 my $alarms = q{SELECT alarm_id, kind, alarm, closed_at IS NULL FROM backfill.alarm_history};
-is($node->safe_psql('restored', $alarms), '1|same_items_failing|1 items have failed in 1 windows in a row, or in more|t', 'an open alarm is still open');
+is($node->safe_psql('restored', $alarms), '1|same_items_failing|1 item has failed in 1 window in a row, or in more|t', 'an open alarm is still open');
 
 my $sequences = q{SELECT oid::regclass, pg_sequence_last_value(oid) FROM pg_class
 	WHERE relkind = 'S' AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('backfill', 'bt')) ORDER BY 1::text};

@@ -56,6 +56,9 @@ void verdicts() {
 void tallies() {
 	Tally tally;
 	check(tally.line() == "0 candidates: 0 changed, 0 unchanged, 0 skipped, 0 failed", "empty tally", tally.line());
+	Tally one;
+	one.count_item({});
+	check(one.line() == "1 candidate: 0 changed, 1 unchanged, 0 skipped, 0 failed", "one is no plural", one.line());
 	// An item counts once: failed before changed before skipped before unchanged.
 	check(result_of({true, true, true}) == ItemResult::failed, "failed wins");
 	check(result_of({true, false, true}) == ItemResult::changed, "changed wins over skipped");

@@ -24,8 +24,8 @@ void add_mail_templates(rule::Templates &templates) {
 	templates.add("run_summary", "subject", "{{pipeline}}, {{window}}: {{changed}} changed, {{failed}} failed");
 	templates.add("run_summary", "text",
 	              "Run {{run_id}} of {{pipeline}} for {{window}}\n\n"
-	              "{{candidates}} candidates, {{changed}} changed, {{unchanged}} unchanged, {{skipped}} skipped, {{failed}} failed "
-	              "({{newly_failed}} new)\n"
+	              "{{changed}} changed, {{unchanged}} unchanged, {{skipped}} skipped, {{failed}} failed ({{newly_failed}} new) "
+	              "of {{candidates}}\n"
 	              "{{#reasons.entries}}  {{name}}: {{value}}\n{{/reasons.entries}}\n"
 	              "pg_backfill runs show {{run_id}} tells the story\n");
 	for (const char *const type : {"alarm", "recovered"}) {

@@ -23,8 +23,8 @@ BEGIN
 	EXECUTE (SELECT format('GRANT SELECT (%s) ON backfill.run TO backfill_reader', string_agg(quote_ident(a.attname), ', '))
 		FROM pg_attribute a WHERE a.attrelid = 'backfill.run'::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> 'error');
 	GRANT SELECT (step_event_id, run_id, item, step, status, reason, sqlstate, at) ON backfill.step_event TO backfill_reader;
-	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock(), backfill._eta(timestamptz, double precision), backfill._claim_has_lapsed(timestamptz, timestamptz), backfill._alarm_text(text, text, jsonb), backfill._percent(text),
-		backfill._counted(bigint, text, text),
+	GRANT EXECUTE ON FUNCTION backfill.check_invariants(), backfill._clock(), backfill._eta(timestamptz, double precision),
+		backfill._claim_has_lapsed(timestamptz, timestamptz), backfill._alarm_text(text, text, jsonb), backfill._percent(text), backfill._counted(bigint, text, text),
 		backfill._cron_job(text), backfill.doctor(), backfill.narration(bigint), backfill._operates(name) TO backfill_reader;
 
 	GRANT SELECT ON backfill.run, backfill.message, backfill.outbox, backfill.superseded, backfill.step_event, backfill.decision TO backfill_operator;

@@ -63,6 +63,11 @@ BEGIN
 		SELECT 'pg_cron', 'warn', concat_ws(': ', format('Job %s is not active', j.jobid), CASE WHEN backfill._is_member(j.username::name) THEN left(j.command, 60) END), format('SELECT cron.alter_job(%s, active := true);', j.jobid)
 		FROM cron.job j WHERE j.database = current_database() AND j.command ~* '\mbackfill\.' AND NOT j.active
 		ORDER BY j.jobid $job$;
+	-- By one role it may be on purpose.
+	RETURN QUERY
+	SELECT 'pg_cron', 'warn', format('Pipeline %s is scheduled by %s roles: %s.', p.name, count(DISTINCT j.username), string_agg(format('job %s of %s', j.jobid, j.username), ', ' ORDER BY j.jobid)),
+		format('SELECT cron.unschedule(%s); -- as %s or a superuser', max(j.jobid), (array_agg(j.username ORDER BY j.jobid DESC))[1])
+	FROM backfill.pipeline p, backfill._cron_jobs(p.name) j WHERE j.active GROUP BY p.name HAVING count(DISTINCT j.username) > 1 ORDER BY p.name;
 	RETURN QUERY EXECUTE $job$
 		SELECT 'pg_cron', 'fail', concat('The last run of job ', j.jobid, ' failed', ' at ' || date_trunc('second', coalesce(d.end_time, d.start_time))::text, '.'),
 			CASE WHEN d.return_message = 'connection failed'

@@ -90,7 +90,7 @@ BEGIN
 	END IF;
 	RETURN QUERY
 	WITH planned AS MATERIALIZED (
-		SELECT concat_ws(' ', q.step, q.command) AS what, q.* FROM backfill._command_plans(p.name) q
+		SELECT CASE q.command WHEN 'candidates' THEN 'candidate query' ELSE concat_ws(' ', q.step, q.command) END AS what, q.* FROM backfill._command_plans(p.name) q
 	), whole AS (
 		SELECT q.what, q.command, w.relation, w.column_name FROM planned q, backfill._whole_reads(q.plan) w
 		WHERE q.command IN ('candidates', 'check') AND pg_relation_size(w.relation) > backfill._large_table()

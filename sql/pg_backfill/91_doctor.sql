@@ -10,13 +10,8 @@ DECLARE
 BEGIN
 	RETURN QUERY
 	WITH wanting AS (
-		SELECT m.channel, d.state, count(*) AS messages, min(d.message_id) AS first
-		FROM backfill.delivery d JOIN backfill.message m USING (message_id)
-		WHERE d.state IN ('unknown', 'dead') AND d.reason::text IS DISTINCT FROM 'discarded'
-			AND NOT EXISTS (SELECT FROM backfill.undelivered u WHERE u.message_id = d.message_id)
-			AND NOT EXISTS (SELECT FROM backfill.delivery l WHERE l.message_id = d.message_id AND l.delivery_id > d.delivery_id)
-		GROUP BY m.channel, d.state)
-	SELECT 'deliveries', 'warn', format('%s messages of channel %s are %s.', w.messages, w.channel, CASE w.state WHEN 'dead' THEN 'dead: no further attempt is made' ELSE 'unknown: they may have been sent' END),
+		SELECT n.channel, n.state, count(*) AS messages, min(n.message_id) AS first FROM backfill._needs_person n GROUP BY n.channel, n.state)
+	SELECT 'deliveries', 'warn', format('%s of channel %s %s %s.', backfill._counted(w.messages, 'message'), w.channel, CASE w.messages WHEN 1 THEN 'is' ELSE 'are' END, CASE w.state WHEN 'dead' THEN 'dead: no further attempt is made' ELSE 'unknown: perhaps sent already' END),
 		CASE w.state WHEN 'dead' THEN format('SELECT backfill.requeue(%s, reason => ''...''); -- or backfill.discard', w.first)
 			ELSE format('SELECT backfill.resolve_unknown(%s, sent => true, reason => ''...''); -- or sent => false, which sends it again', w.first) END
 	FROM wanting w ORDER BY w.channel, w.state;

@@ -58,6 +58,8 @@ like($err, qr/NOTICE:  pipeline "bt_leads" was not scheduled by role colleague, 
 is($node->safe_psql('postgres', q{SELECT cron FROM backfill.pipeline_status}), 'scheduled', 'one job');
 my $second = $node->safe_psql('postgres', q{SELECT cron.schedule('mine', '0 5 * * *', $$CALL backfill.run('bt_leads')$$)}, extra_params => [ '-U', 'colleague' ]);
 is($node->safe_psql('postgres', q{SELECT cron, schedule FROM backfill.pipeline_status}), "scheduled by 2 jobs: 1 of operator, $second of colleague|* * * * *; 0 5 * * *", 'two jobs are seen');
+is($node->safe_psql('postgres', q{SELECT detail, hint FROM backfill.doctor() WHERE "check" = 'pg_cron' AND status = 'warn'}),
+	"Pipeline bt_leads is scheduled by 2 roles: job 1 of operator, job $second of colleague.|SELECT cron.unschedule($second); -- as colleague or a superuser", 'and the doctor says how to end one');
 is($node->safe_psql('postgres', "SELECT cron.unschedule($second)"), 't', 'a superuser ends any');
 
 # What there is not cannot be ended, but what a dropped pipeline has left can.

@@ -105,7 +105,8 @@ $node->safe_psql('postgres', q{
 		$$ WITH made AS (INSERT INTO told VALUES ($1)) SELECT backfill.emit(CASE WHEN $1 < 3 THEN 'slack:#' ELSE 'file:' END || $1, 'made', '{}') $$)});
 fresh($node, 4);
 $node->safe_psql('postgres', q{CALL backfill.run('teller')});
-$node->safe_psql('postgres', q{SELECT backfill.discard(message_id, 'not wanted') FROM backfill.message WHERE recipient = 'slack:#1'});
+$node->safe_psql('postgres', q{SELECT backfill.mark_failed(array_agg(message_id), min(token), 'http_400', permanent => true)
+	FROM backfill.claim_deliveries('slack', 1, '1 minute', bound_to => backfill.database_identity())});
 $worker = serve($node, config => "[http]\nlisten = '127.0.0.1:$port'\n[delivery]\nbinding_file = '/nowhere/binding'\n[channel.file]\nkind = 'file'\ndirectory = '/nowhere'\n");
 $metrics = metrics_with(qr/^pg_backfill_outbox_messages\{/m);
 like($metrics, qr/^pg_backfill_outbox_messages\{channel="$_->[0]",state="$_->[1]"\} $_->[2]$/m, "messages of $_->[0], $_->[1]")

@@ -110,9 +110,12 @@ like($err, qr/HINT: .*backfill\.resolve_unknown.*\nHere: pg_backfill outbox requ
 # How things stand.
 like((worker('status', 'bt_leads'))[1], qr/^pipeline +bt_leads\n.*^last_state +succeeded\n.*^cron +no pg_cron\n/ms, 'status of one pipeline');
 like((worker('status', '-o', 'json'))[1], qr/^\{"pipeline":"bt_leads",.*^\{"pipeline":"odd",.*"open_alarms":/ms, 'status of all');
-($code, $out, $err) = worker('status', 'nothing');
-is($code, 2, 'status of a pipeline that does not exist');
-like($err, qr/pipeline "nothing" does not exist\nHINT:/, 'what to do');
+for my $command ([ 'status', 'nothing' ], [ 'runs', 'nothing' ], [ 'outbox', 'list', '--pipeline', 'nothing' ])
+{
+	($code, $out, $err) = worker(@$command);
+	is($code, 2, "@$command: a pipeline that does not exist");
+	like($err, qr/pipeline "nothing" does not exist\nHINT:/, "@$command: what to do");
+}
 ($code, $out) = worker('explain', 'bt_leads', '1', '-o', 'csv');
 like($out, qr/^step,update_web_status,done,skip,done,""\r$/m, 'explain: a step that is done');
 is((worker('explain', 'bt_leads', 'one'))[0], 2, 'a key that is none');

@@ -15,13 +15,9 @@ struct Options {
 // One row a pipeline is too wide for a line.
 ExitCode print_status(const Invocation &invocation, const Options &options) {
 	Connection connection = open_session(invocation);
-	const Table status = connection.table("SELECT * FROM backfill.pipeline_status WHERE $1::text IS NULL OR pipeline = $1 ORDER BY pipeline",
-	                                      {given(options.pipeline)});
-	if (status.rows.empty() && !options.pipeline.empty()) {
-		std::fprintf(stderr, "pg_backfill: pipeline \"%s\" does not exist\nHINT:  pg_backfill status lists them all.\n", options.pipeline.c_str());
-		return ExitCode::usage;
-	}
-	print_expanded(invocation, status);
+	require_pipeline(connection, options.pipeline);
+	print_expanded(invocation, connection.table("SELECT * FROM backfill.pipeline_status WHERE $1::text IS NULL OR pipeline = $1 ORDER BY pipeline",
+	                                            {given(options.pipeline)}));
 	return ExitCode::done;
 }
 

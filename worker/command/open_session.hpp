@@ -21,4 +21,11 @@ inline Value given(const std::string &option) {
 	return option.empty() ? Value() : Value(option);
 }
 
+// Refuses a name that no pipeline has, rather than find nothing of it; an empty one was not given.
+inline void require_pipeline(Connection &connection, const std::string &name) {
+	constexpr const char *undefined_object = "42704";
+	if (!name.empty() && connection.query("SELECT FROM backfill.pipeline_status WHERE pipeline = $1", {name}).empty())
+		throw QueryError("pipeline \"" + name + "\" does not exist\nHINT:  pg_backfill status lists them all.", undefined_object);
+}
+
 } // namespace backfill::worker

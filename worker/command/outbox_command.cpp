@@ -17,6 +17,7 @@ struct Options {
 
 ExitCode list(const Invocation &invocation, const Options &options) {
 	Connection connection = open_session(invocation);
+	require_pipeline(connection, options.pipeline);
 	print_table(invocation,
 	            connection.table("SELECT message_id, pipeline, channel, message_type, window_from, item, state, reason, attempts,"
 	                             " next_attempt_at, created_at FROM backfill.outbox"

@@ -16,6 +16,7 @@ struct Options {
 
 ExitCode list_runs(const Invocation &invocation, const Options &options) {
 	Connection connection = open_session(invocation);
+	require_pipeline(connection, options.pipeline);
 	print_table(invocation, connection.table("SELECT run_id, pipeline, mode, state, window_from, started_at, finished_at,"
 	                                         " candidates, changed, unchanged, skipped, failed, error"
 	                                         " FROM backfill.run_history"

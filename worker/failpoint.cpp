@@ -31,7 +31,8 @@ struct Chosen {
 
 void reach(std::string_view name) noexcept {
 	static Chosen chosen;
-	if (name == chosen.name && --chosen.left == 0)
+	// Nobody gets past it while the program is being killed.
+	if (name == chosen.name && --chosen.left <= 0)
 		std::raise(SIGKILL);
 }
 

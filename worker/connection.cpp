@@ -96,17 +96,32 @@ Connection::Connection(const std::string &target) {
 	if (PQstatus(handle_.get()) != CONNECTION_OK)
 		throw ConnectionError(trimmed(PQerrorMessage(handle_.get())));
 	on_notice([](const std::string &, const std::string &) {});
-	// A role's or database's own defaults would make claims fail, items be done twice, and {NULL} mean a text.
-	checked(handle_.get(), PQexec(handle_.get(), "SET default_transaction_isolation = 'read committed'; SET array_nulls = on"));
+	needs_own_settings_ = value("SELECT pg_catalog.current_setting('default_transaction_isolation') <> 'read committed'"
+	                            " OR NOT pg_catalog.current_setting('array_nulls')::boolean") == "t";
 }
 
 Table Connection::table(const std::string &sql, const std::vector<Value> &parameters) {
 	std::vector<const char *> values;
 	for (const Value &parameter : parameters)
 		values.push_back(parameter ? parameter->c_str() : nullptr);
-	return table_of(checked(handle_.get(), PQexecParams(handle_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr,
-	                                                    values.data(), nullptr, nullptr, 0))
-	                    .get());
+	const auto run = [&] {
+		return table_of(checked(handle_.get(), PQexecParams(handle_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr,
+		                                                    values.data(), nullptr, nullptr, 0))
+		                    .get());
+	};
+	if (!needs_own_settings_ || PQtransactionStatus(handle_.get()) != PQTRANS_IDLE || sql.starts_with("BEGIN"))
+		return run();
+	// For as long as the statement: a pooler's session is also others'.
+	const auto tell = [&](const char *command) { checked(handle_.get(), PQexec(handle_.get(), command)); };
+	tell("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL array_nulls = on");
+	try {
+		Table result = run();
+		tell("COMMIT");
+		return result;
+	} catch (const QueryError &) {
+		tell("ROLLBACK");
+		throw;
+	}
 }
 
 std::vector<Row> Connection::query(const std::string &sql, const std::vector<Value> &parameters) {

@@ -76,6 +76,9 @@ private:
 	};
 	bool take_notifications();
 
+	// The role's or database's defaults would make claims fail, items be done twice, or {NULL} mean a text.
+	bool needs_own_settings_ = false;
+
 	std::unique_ptr<Notice> notice_;
 	std::unique_ptr<pg_conn, Close> handle_;
 };

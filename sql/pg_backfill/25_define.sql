@@ -55,6 +55,8 @@ BEGIN
 	IF coalesce(after, '') = '' THEN
 		RETURN NULL;
 	END IF;
+	-- Two changes of different pipelines can close a circle.
+	PERFORM pg_advisory_xact_lock(hashtextextended('backfill.pipeline.after', 0));
 	UPDATE backfill.pipeline p SET name = p.name WHERE p.name = _upstream.after RETURNING p.pipeline_id INTO upstream;
 	IF upstream IS NULL THEN
 		PERFORM backfill._pipeline(after);

@@ -29,57 +29,46 @@ CREATE FUNCTION backfill._has_lapsed(lease_until timestamptz) RETURNS boolean
 	RETURN lease_until < backfill._clock() OR lease_until > backfill._clock() + interval '1 hour';
 COMMENT ON FUNCTION backfill._has_lapsed(timestamptz) IS 'whether the holder of a run counts as crashed';
 
--- The run that waits, made to look as far as one that is asked for now: who asks again may have seen what arrived since.
--- One that makes up for a missed slot is followed by another anyway.
-CREATE FUNCTION backfill._renew_waiting_run(pipeline_id integer, moment timestamptz, l record) RETURNS backfill.run
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	r backfill.run;
-BEGIN
-	SELECT q.* INTO r FROM backfill.run q
-	WHERE q.pipeline_id = _renew_waiting_run.pipeline_id AND q.mode = 'live' AND q.state = 'requested' AND q.started_at IS NULL FOR UPDATE;
-	IF NOT FOUND OR r.catches_up OR r.scan_to >= l.scan_to THEN
-		RETURN r;
-	END IF;
-	UPDATE backfill.run q
-	SET window_from = l.window_from, window_to = l.window_to, catches_up = l.catches_up, scan_from = least(r.scan_from, l.scan_from), scan_to = l.scan_to,
-		left_out_from = CASE WHEN r.scan_from > l.scan_from THEN l.left_out_from ELSE r.left_out_from END,
-		next_watermark = l.next_watermark, held_by = l.held_by, run_time = moment
-	WHERE q.run_id = r.run_id RETURNING q.* INTO r;
-	RETURN r;
-END $$;
-COMMENT ON FUNCTION backfill._renew_waiting_run(integer, timestamptz, record) IS 'the live run of the pipeline that waits, over the range of one that is asked for at a moment; null: none waits';
-
 CREATE FUNCTION backfill._new_live_run(pipeline_id integer, requested_by text, starts_now boolean) RETURNS backfill.run
+	LANGUAGE sql SET search_path = pg_catalog, pg_temp
+AS $$
+	INSERT INTO backfill.run AS r (pipeline_id, mode, state, window_from, window_to, catches_up, scan_from, scan_to, left_out_from, next_watermark, held_by,
+		run_time, rate, requested_by, requested_at, started_at, lease_token, lease_until)
+	SELECT p.pipeline_id, 'live', CASE WHEN starts_now THEN 'running' ELSE 'requested' END, l.window_from, l.window_to, l.catches_up,
+		l.scan_from, l.scan_to, l.left_out_from, l.next_watermark, l.held_by, t.moment, p.rate, requested_by, t.moment,
+		CASE WHEN starts_now THEN t.moment END, starts_now::integer, CASE WHEN starts_now THEN t.moment + backfill._run_lease() END
+	FROM backfill.pipeline p, (SELECT backfill._clock()) t (moment), backfill._live_range(p, t.moment) l
+	WHERE p.pipeline_id = _new_live_run.pipeline_id
+	ON CONFLICT (pipeline_id) WHERE mode = 'live' AND state = 'requested' AND started_at IS NULL DO NOTHING
+	RETURNING r.*
+$$;
+COMMENT ON FUNCTION backfill._new_live_run(integer, text, boolean) IS 'writes a live run that waits or starts now; null if one waits already';
+
+-- Who asked again while it waited may have seen what arrived since, so a run looks as far as the moment at which it begins;
+-- its window and its time stay those it was asked for in. Where each slot has a run of its own, it looks to the end of its
+-- slot, and becomes one that is followed by another.
+CREATE FUNCTION backfill._begin_waiting_run(run_id bigint) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict use_column
 DECLARE
 	p backfill.pipeline;
-	l record;
-	moment CONSTANT timestamptz := backfill._clock();
 	r backfill.run;
+	l record;
 BEGIN
-	SELECT q.* INTO STRICT p FROM backfill.pipeline q WHERE q.pipeline_id = _new_live_run.pipeline_id;
-	l := backfill._live_range(p, moment);
-	LOOP
-		IF NOT starts_now THEN
-			r := backfill._renew_waiting_run(pipeline_id, moment, l);
-			EXIT WHEN r.run_id IS NOT NULL;
-		END IF;
-		INSERT INTO backfill.run AS q (pipeline_id, mode, state, window_from, window_to, catches_up, scan_from, scan_to, left_out_from, next_watermark, held_by,
-			run_time, rate, requested_by, requested_at, started_at, lease_token, lease_until)
-		SELECT p.pipeline_id, 'live', CASE WHEN starts_now THEN 'running' ELSE 'requested' END, l.window_from, l.window_to, l.catches_up,
-			l.scan_from, l.scan_to, l.left_out_from, l.next_watermark, l.held_by, moment, p.rate, requested_by, moment,
-			CASE WHEN starts_now THEN moment END, starts_now::integer, CASE WHEN starts_now THEN moment + backfill._run_lease() END
-		ON CONFLICT (pipeline_id) WHERE mode = 'live' AND state = 'requested' AND started_at IS NULL DO NOTHING
-		RETURNING q.* INTO r;
-		EXIT WHEN FOUND;
-	END LOOP;
-	RETURN r;
+	SELECT q.* INTO r FROM backfill.run q
+	WHERE q.run_id = _begin_waiting_run.run_id AND q.mode = 'live' AND q.state = 'requested' AND q.started_at IS NULL AND NOT q.catches_up;
+	IF NOT FOUND THEN
+		RETURN;
+	END IF;
+	SELECT q.* INTO STRICT p FROM backfill.pipeline q WHERE q.pipeline_id = r.pipeline_id;
+	l := backfill._live_range(p, backfill._clock());
+	IF p.catch_up = 'each' AND l.window_from > r.window_from THEN
+		UPDATE backfill.run q SET catches_up = true, scan_to = r.window_to, next_watermark = least(l.next_watermark, r.window_to) WHERE q.run_id = r.run_id;
+	ELSIF l.scan_to > r.scan_to THEN
+		UPDATE backfill.run q SET scan_to = l.scan_to, next_watermark = l.next_watermark, held_by = l.held_by WHERE q.run_id = r.run_id;
+	END IF;
 END $$;
-COMMENT ON FUNCTION backfill._new_live_run(integer, text, boolean) IS 'a live run that starts now, or one that waits: a new one unless one waits already';
+COMMENT ON FUNCTION backfill._begin_waiting_run(bigint) IS 'lets a live run that never began look as far as one that is asked for now';
 
 -- While a holder is at a batch, the next one waits: it would find the items locked and leave them out, and then the batch
 -- would be rolled back because the run is not its holder's any more.
@@ -121,6 +110,7 @@ BEGIN
 	IF (SELECT q.mode = 'live' FROM backfill.run q WHERE q.run_id = _claim_run.run_id) AND backfill._is_live_going(pipeline_id) THEN
 		RETURN NULL;
 	END IF;
+	PERFORM backfill._begin_waiting_run(run_id);
 	UPDATE backfill.run q
 	SET state = 'running', started_at = coalesce(q.started_at, moment), finished_at = NULL, lease_token = q.lease_token + 1,
 		lease_until = moment + backfill._run_lease()

@@ -104,7 +104,12 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = format('Enable it with SELECT backfill.enable_pipeline(%L).', pipeline);
 	END IF;
 	PERFORM backfill._free_crashed_runs(p.pipeline_id, true);
-	r := backfill._new_live_run(p.pipeline_id, backfill._caller(), false);
+	LOOP
+		SELECT q.* INTO r FROM backfill.run q WHERE q.pipeline_id = p.pipeline_id AND q.mode = 'live' AND q.state = 'requested' AND q.started_at IS NULL;
+		EXIT WHEN FOUND;
+		r := backfill._new_live_run(p.pipeline_id, backfill._caller(), false);
+		EXIT WHEN r.run_id IS NOT NULL;
+	END LOOP;
 	PERFORM pg_notify('backfill_request', pipeline);
 	RETURN r.run_id;
 END $$;

@@ -42,6 +42,10 @@ BEGIN
 		ORDER BY q.mode = 'replay', q.replay_id, q.window_from, q.run_id
 	LOOP
 		CONTINUE WHEN NOT pg_try_advisory_xact_lock(backfill._run_lock(r.run_id));
+		-- Somebody's open transaction does not keep the others' runs waiting.
+		PERFORM FROM backfill.run q WHERE q.run_id = r.run_id FOR UPDATE SKIP LOCKED;
+		CONTINUE WHEN NOT FOUND;
+		PERFORM backfill._begin_waiting_run(r.run_id);
 		RETURN QUERY
 		UPDATE backfill.run q
 		SET state = 'running', started_at = coalesce(q.started_at, moment), lease_token = q.lease_token + 1, lease_until = moment + lease

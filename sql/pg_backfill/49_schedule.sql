@@ -75,8 +75,8 @@ AS $$
 DECLARE
 	zone CONSTANT text := (backfill._pipeline(pipeline)).timezone;
 BEGIN
-	RETURN format('pg_cron reads %s in %s', cron, backfill._cron_timezone())
-		|| coalesce(format(', and ticks next at %s %s', to_char(backfill._next_tick(cron) AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), zone), '');
+	RETURN concat(format('pg_cron reads %s in %s', cron, backfill._cron_timezone()),
+		coalesce(', and ticks next at ' || to_char(backfill._next_tick(cron) AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI') || ' ' || zone, ', and ticks at no time of the calendar'));
 END $$;
 COMMENT ON FUNCTION backfill._tick_text(text, text) IS 'what a schedule means on the clock of the pipeline';
 

@@ -31,6 +31,7 @@ SELECT backfill.add_step('asking', 'ask', 'SELECT EXISTS (SELECT FROM asking.tri
 	'SELECT backfill.set_retention(''another'', details => ''1 day'', history => ''7 days'')',
 	'SELECT backfill.set_alarm(''another'', ''silence'', false)',
 	'SELECT backfill.drop_pipeline(''another'')',
+	'SELECT FROM backfill.prove(''own'')',
 	'SELECT backfill.request_run(''own'')']) t WHERE $1 > 0 $$);
 RESET ROLE;
 

@@ -35,6 +35,8 @@ Datum text_or_nothing(const std::string &value, bool *null) {
 
 // (pipeline, items) -> rows of (step, finding, items, detail, hint)
 BACKFILL_FUNCTION(pg_backfill_prove) {
+	if (RunContext::current() != nullptr)
+		throw Error(ErrorCode::wrong_state, "a step cannot prove a pipeline", "Call backfill.prove outside of runs.");
 	const Args args(fcinfo);
 	const std::string pipeline = args.text(0, "pipeline");
 	if (args.is_null(1) || DatumGetInt32(args.datum(1)) < 1 || DatumGetInt32(args.datum(1)) > Proof::most_items)

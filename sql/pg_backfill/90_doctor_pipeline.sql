@@ -41,6 +41,11 @@ AS $$
 		WHEN 'sequence' THEN (
 			SELECT CASE WHEN count(*) = 1 THEN min(format('GRANT USAGE ON SEQUENCE %s TO %I;', c.oid::regclass, owner)) END
 			FROM pg_class c WHERE c.relname = m.said[2] AND c.relkind = 'S' AND NOT has_sequence_privilege(owner, c.oid, 'USAGE'))
+		-- A view is refused before there is a plan that names it.
+		WHEN 'view' THEN (
+			SELECT CASE WHEN count(*) = 1 THEN min(format('GRANT %s ON %s TO %I;', CASE WHEN has_table_privilege(owner, c.oid, 'SELECT') THEN 'INSERT, UPDATE, DELETE' ELSE 'SELECT' END,
+				c.oid::regclass, owner)) END
+			FROM pg_class c WHERE c.relname = m.said[2] AND c.relkind = 'v')
 		ELSE (
 			SELECT string_agg(g.statement, ' ' ORDER BY g.statement)
 			FROM (

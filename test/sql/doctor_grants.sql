@@ -55,6 +55,12 @@ SELECT * FROM sick;
 SELECT string_agg(DISTINCT hint, ' ') AS mend FROM sick \gset
 :mend
 SELECT * FROM sick;
+-- A view of its own.
+REVOKE SELECT ON doc_other.seen FROM doc_reads;
+SELECT "check", status, detail, hint FROM sick;
+SELECT string_agg(DISTINCT hint, ' ') AS mend FROM sick \gset
+:mend
+SELECT * FROM sick;
 -- Which of two functions it is cannot be told.
 CREATE FUNCTION doc_other.peek(bigint) RETURNS boolean LANGUAGE sql RETURN true;
 CREATE FUNCTION doc_shut.peek(bigint) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN true; END';

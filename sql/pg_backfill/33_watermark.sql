@@ -70,8 +70,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION backfill._missed_slot(backfill.pipeline, timestamptz, timestamptz) IS 'the oldest slot before that of the moment in which no live run came to its end; nulls: none';
 
--- A live run looks at the time before the moment it was asked for, back to the watermark and at least as far as
--- lookback; that moment is in its window, whenever it starts. One that catches up looks at its slot, and at what lies
+-- A live run looks at the time before a moment, which is when it was asked for and again when it begins: back to the
+-- watermark and at least as far as lookback. The moment it was asked for is in its window, whenever it starts. One that catches up looks at its slot, and at what lies
 -- between the watermark and that slot, since nobody else will.
 CREATE FUNCTION backfill._live_range(p backfill.pipeline, moment timestamptz, OUT window_from timestamptz, OUT window_to timestamptz,
 	OUT catches_up boolean, OUT scan_from timestamptz, OUT scan_to timestamptz, OUT left_out_from timestamptz,

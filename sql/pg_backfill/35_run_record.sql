@@ -45,8 +45,9 @@ $$;
 COMMENT ON FUNCTION backfill._new_live_run(integer, text, boolean) IS 'writes a live run that waits or starts now; null if one waits already';
 
 -- Who asked again while it waited may have seen what arrived since, so a run looks as far as the moment at which it begins;
--- its window and its time stay those it was asked for in. Where each slot has a run of its own, it looks to the end of its
--- slot, and becomes one that is followed by another.
+-- its window and its time stay those it was asked for in. What has got too old to be caught up with is left out, as of a
+-- run that is asked for now. Where each slot has a run of its own, it looks to the end of its slot, and becomes one that is
+-- followed by another.
 CREATE FUNCTION backfill._begin_waiting_run(run_id bigint) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
@@ -65,7 +66,12 @@ BEGIN
 	IF p.catch_up = 'each' AND l.window_from > r.window_from THEN
 		UPDATE backfill.run q SET catches_up = true, scan_to = r.window_to, next_watermark = least(l.next_watermark, r.window_to) WHERE q.run_id = r.run_id;
 	ELSIF l.scan_to > r.scan_to THEN
-		UPDATE backfill.run q SET scan_to = l.scan_to, next_watermark = l.next_watermark, held_by = l.held_by WHERE q.run_id = r.run_id;
+		UPDATE backfill.run q
+		SET scan_from = least(l.scan_from, greatest(r.scan_from, e.earliest)), scan_to = l.scan_to, next_watermark = l.next_watermark, held_by = l.held_by,
+			-- Before the first run there is no watermark that says what was not looked at.
+			left_out_from = coalesce(r.left_out_from, l.left_out_from, CASE WHEN p.watermark IS NULL AND r.scan_from < e.earliest THEN r.scan_from END)
+		FROM (SELECT backfill._add_interval(l.scan_to, -p.max_catchup, p.timezone)) e (earliest)
+		WHERE q.run_id = r.run_id;
 	END IF;
 END $$;
 COMMENT ON FUNCTION backfill._begin_waiting_run(bigint) IS 'lets a live run that never began look as far as one that is asked for now';

@@ -285,7 +285,6 @@ CREATE FUNCTION backfill.run_batch(run_id bigint, token bigint, after text, upto
 COMMENT ON FUNCTION backfill.run_batch(bigint, bigint, text, text, bigint, text[], timestamptz[], integer[], text) IS
 	'takes items, in key order, through the chain in this transaction, and counts them and done others of (after, upto]; result: done, or too_large (do it in batches of `fits`) or impure, and then nothing was done';
 
--- What a driver may be asked to hold back for.
 CREATE FUNCTION backfill.unknown_pipelines(pipelines text[]) RETURNS SETOF text
 	LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
@@ -293,6 +292,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION backfill.unknown_pipelines(text[]) IS 'for workers: those of the names that no pipeline has';
 
+-- What a driver may be asked to hold back for.
 CREATE FUNCTION backfill.pressure(OUT replica_lag_seconds double precision, OUT lock_wait_seconds double precision)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

@@ -190,4 +190,4 @@ BEGIN
 	RETURN NULL;
 END $$;
 COMMENT ON FUNCTION backfill.unschedule(text) IS
-	'removes the pg_cron job of schedule(), also of a pipeline that was dropped, and returns the statement that did so; null: the caller had none; with pg_cron in another database, removes nothing and returns the statement to run there';
+	'removes the pg_cron job of schedule(), also of a pipeline that was dropped, and returns the statement that did so; null: the caller had none; with pg_cron in another database, removes nothing and returns the statement to run there, for a pipeline that there is';

@@ -33,8 +33,16 @@ CALL backfill.run_requested('slot_by_slot');
 SELECT * FROM seen;
 SELECT pipeline, array_agg(id ORDER BY id) AS made FROM output GROUP BY pipeline ORDER BY pipeline;
 SELECT name, watermark FROM backfill.pipeline ORDER BY name;
+-- One that waited for longer than can be caught up with leaves out what a run that is asked for now would, and says so; also
+-- where none has run before.
+SELECT backfill.request_run('at_once') > 0 AS asked, define('never_run', 'coalesce'), backfill.request_run('never_run') > 0 AS asked_too;
+SELECT at_time('2026-12-20 10:00');
+CALL backfill.run_requested('at_once');
+CALL backfill.run_requested('never_run');
+SELECT p.name, r.scan_from, r.scan_to, r.left_out_from FROM backfill.run r JOIN backfill.pipeline p USING (pipeline_id)
+WHERE r.scan_to > '2026-12-01' ORDER BY p.name;
 SELECT * FROM backfill.check_invariants();
 
 RESET backfill.test_clock_seconds;
-SELECT backfill.drop_pipeline(name) FROM unnest('{at_once,slot_by_slot}'::text[]) name;
+SELECT backfill.drop_pipeline(name) FROM unnest('{at_once,slot_by_slot,never_run}'::text[]) name;
 DROP SCHEMA waiting CASCADE;

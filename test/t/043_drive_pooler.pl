@@ -51,6 +51,22 @@ work_is_done_once($node, $run, 600, 'through the pooler');
 is($node->safe_psql('postgres', q{SELECT count(DISTINCT pid) <= 2 FROM pg_stat_activity WHERE usename = 'driver'}), 't', 'by two sessions at most');
 is($worker->stop, 0, 'the worker stops');
 
+# A role whose defaults are not what a worker needs: it goes by its own, and leaves nothing of them to whoever shares its
+# sessions. As many sessions as there can be are looked at.
+$node->safe_psql('postgres', q{ALTER ROLE driver SET default_transaction_isolation = 'serializable'; ALTER ROLE driver SET array_nulls = off;
+	SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE usename = 'driver'});
+fresh($node, 300);
+$worker = serve($node, target => $target, config => "listen = false\npoll_seconds = 0.1\nconnections = 4\n");
+$run = request($node);
+is(settled($node, $run), 'succeeded', 'other defaults');
+work_is_done_once($node, $run, 300, 'other defaults');
+is($worker->stop, 0, 'the worker stops');
+for my $session (1, 2)
+{
+	IPC::Run::run [ 'psql', '-XAtqc', q{SELECT current_setting('default_transaction_isolation'), current_setting('array_nulls')}, $target ], '>', \my $out;
+	is($out, "serializable|off\n", 'the defaults are as they were');
+}
+
 kill 'INT', $pid;
 waitpid($pid, 0);
 $node->stop;

@@ -31,7 +31,7 @@ void Driver::serve() {
 		} catch (const QueryError &error) {
 			if (!has_served_)
 				throw;
-			goes_on = wait_after("database_refuses", error.what());
+			goes_on = wait_after("database_refuses", explained(error));
 		}
 	}
 }
